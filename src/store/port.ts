@@ -1,0 +1,155 @@
+// The store port: where message bytes, ready positions and state entries live. broker/ talks only to
+// these interfaces; the memory store implements them here and a file store adds files behind the same
+// names (design: "Messages, log and queues"). A store never decides what happens to a message.
+
+/** Record flag: the publisher asked for persistence (delivery-mode 2). */
+export const RECORD_PERSISTENT = 1;
+/** Record flag: the publisher's headers hold an `x-delivery-count` of their own. */
+export const RECORD_FORGED_COUNT = 2;
+
+/** Entry bit: the message has been delivered before (`redelivered` on the next delivery). */
+export const ENTRY_REDELIVERED = 0x80000000;
+/** Entry mask: deliveries spent so far (spec/retries.md section 4). */
+export const ENTRY_COUNT_MASK = 0x7fffffff;
+
+/** The head of a lane can be delivered now. */
+export const HEAD_READY = 1;
+/** The lane holds no ready message. */
+export const HEAD_EMPTY = 0;
+/** The head exists but its bytes are being read; the waiter is told in a later turn. */
+export const HEAD_PENDING = 2;
+
+/**
+ * One message as the publish path hands it over: ranges into buffers owned by someone else, copied
+ * once by {@link Store.append}. The object is reused; nothing may keep it.
+ */
+export interface MessageSource {
+  /** Exchange and routing key as two adjacent AMQP short strings (length octet, bytes). */
+  address: Uint8Array;
+  addressStart: number;
+  addressEnd: number;
+  /** Raw content properties: flag words and values, as on the wire after the body size. */
+  properties: Uint8Array;
+  propertiesStart: number;
+  propertiesEnd: number;
+  body: Uint8Array;
+  bodyStart: number;
+  bodyEnd: number;
+  /** Bits of `RECORD_*`. */
+  flags: number;
+  priority: number;
+  /** Broker time at which the message arrived, ms. */
+  arrivalMs: number;
+  /** Absolute broker time at which the message's own `expiration` ends, ms; Infinity without one. */
+  expiryMs: number;
+}
+
+/** Where a stored record's parts are, filled by {@link Store.open}; valid until the turn ends. */
+export interface RecordView {
+  bytes: Uint8Array;
+  addressStart: number;
+  addressEnd: number;
+  propertiesStart: number;
+  propertiesEnd: number;
+  bodyStart: number;
+  bodyEnd: number;
+  flags: number;
+  priority: number;
+  arrivalMs: number;
+  expiryMs: number;
+}
+
+/** Told that bytes it asked for are resident now; called at the start of a later turn. */
+export interface ReadWaiter {
+  readArrived(): void;
+}
+
+/** Receives each message a lane gives up while it is swept. */
+export type EntryVisitor = (ref: number, position: number, entry: number) => void;
+
+/**
+ * The ready messages of one priority of one queue, in order of position. Positions only grow:
+ * a publish or a return from delay takes the next one, an instant requeue takes its old one back.
+ */
+export interface ReadyLane {
+  readonly messageCount: number;
+  /** Appends at the tail and returns the position taken. */
+  push(ref: number, entry: number, expiryMs: number): number;
+  /** Puts a message back at a position it held before. */
+  restore(position: number, ref: number, entry: number, expiryMs: number): void;
+  /** Loads the head into the `head*` fields; HEAD_READY, HEAD_EMPTY or HEAD_PENDING. */
+  head(waiter: ReadWaiter): number;
+  headRef: number;
+  headPosition: number;
+  headEntry: number;
+  headExpiryMs: number;
+  /** Removes the loaded head. */
+  shift(): void;
+  /** Earliest expiry of any ready message, ms; may be a lower bound, Infinity when there is none. */
+  nextExpiryMs(): number;
+  /** Removes at most `max` messages with expiry at or before `nowMs`, wherever they stand. */
+  expire(nowMs: number, max: number, visit: EntryVisitor): number;
+  /** Removes everything. */
+  clear(visit: EntryVisitor): number;
+  /** Visits up to `max` messages in order without removing them. */
+  peek(max: number, visit: EntryVisitor): void;
+}
+
+/** Why a position left its queue for good. */
+export type RemovalCause =
+  | "acked"
+  | "rejected"
+  | "expired"
+  | "maxlen"
+  | "delivery_limit"
+  | "purged"
+  | "deleted";
+
+/**
+ * State entries of the open batch, each one change of one message or definition; all entries of a
+ * batch are safe together or not at all. Only persistent messages on durable queues and durable
+ * definitions are entered. Definition entries carry JSON-ready values.
+ */
+export interface EntrySink {
+  enqueued(queueId: number, position: number, lane: number, ref: number): void;
+  delivered(queueId: number, position: number, entry: number): void;
+  requeued(queueId: number, position: number, entry: number): void;
+  delayed(queueId: number, position: number, dueMs: number, entry: number): void;
+  returned(queueId: number, position: number, newPosition: number): void;
+  removed(queueId: number, position: number, cause: RemovalCause): void;
+  purged(queueId: number): void;
+  defined(kind: DefinitionKind, key: string, value: unknown): void;
+  undefined(kind: DefinitionKind, key: string): void;
+}
+
+/** What a definition entry describes. */
+export type DefinitionKind = "exchange" | "queue" | "binding";
+
+/** The node's message store. Every method belongs to the current turn; none blocks. */
+export interface Store {
+  /** Copies a message in and returns its body reference (> 0), held by `holderCount` queues. */
+  append(message: MessageSource, holderCount: number): number;
+  /** One holder fewer; the last one frees the record. */
+  release(ref: number): void;
+  /** Points `view` at a record; false when its bytes are not resident (then `request` them). */
+  open(ref: number, view: RecordView): boolean;
+  /** Asks for the bytes of a record; the waiter is told in a later turn. */
+  request(ref: number, waiter: ReadWaiter): void;
+  /** Makes the ready index of one priority of a queue; an empty one owns no buffer. */
+  openLane(queueId: number, lane: number): ReadyLane;
+  /** State entries of the open batch; null when the store keeps none. */
+  readonly entries: EntrySink | null;
+  /** Number of the batch that entries made now will belong to. */
+  readonly openBatch: number;
+  /** Ends the turn's batch. */
+  commit(): void;
+  /** Every batch up to and including this number is safe. */
+  readonly safeBatch: number;
+  /** Does a bounded piece of housekeeping (compaction); true when more is waiting. */
+  maintain(): boolean;
+  /** Bytes of memory held for messages: arenas, tables and lanes. */
+  readonly memoryBytes: number;
+  /** Bytes of live records. */
+  readonly liveBytes: number;
+  readonly liveMessageCount: number;
+}
