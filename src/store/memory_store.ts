@@ -1,0 +1,81 @@
+// The store that keeps everything in memory: an arena of records and lanes of typed arrays. Used by
+// default when the broker is embedded and by the tests; every batch is safe as soon as it ends, and
+// every record is resident. It decides nothing about messages.
+
+import { Arena } from "./arena.ts";
+import { ChunkPool } from "./lane_chunk.ts";
+import { type MemoryAccount, MemoryLane } from "./memory_lane.ts";
+import type {
+  EntrySink,
+  MessageSource,
+  ReadWaiter,
+  ReadyLane,
+  RecordView,
+  Store,
+} from "./port.ts";
+
+/** A {@link Store} without files. */
+export class MemoryStore implements Store {
+  readonly entries: EntrySink | null;
+  #openBatch = 1;
+  #laneBytes = 0;
+  readonly #arena = new Arena();
+  readonly #chunks = new ChunkPool();
+  readonly #account: MemoryAccount = (deltaBytes) => {
+    this.#laneBytes += deltaBytes;
+  };
+
+  /** `entries` receives the state entries of every batch, for whoever wants to check or ship them. */
+  constructor(options: { entries?: EntrySink } = {}) {
+    this.entries = options.entries ?? null;
+  }
+
+  append(message: MessageSource, holderCount: number): number {
+    return this.#arena.append(message, holderCount);
+  }
+
+  release(ref: number): void {
+    this.#arena.release(ref);
+  }
+
+  open(ref: number, view: RecordView): boolean {
+    this.#arena.open(ref, view);
+    return true;
+  }
+
+  request(_ref: number, waiter: ReadWaiter): void {
+    waiter.readArrived();
+  }
+
+  openLane(_queueId: number, _lane: number): ReadyLane {
+    return new MemoryLane(this.#chunks, this.#account);
+  }
+
+  get openBatch(): number {
+    return this.#openBatch;
+  }
+
+  get safeBatch(): number {
+    return this.#openBatch - 1;
+  }
+
+  commit(): void {
+    this.#openBatch++;
+  }
+
+  maintain(): boolean {
+    return this.#arena.compact();
+  }
+
+  get memoryBytes(): number {
+    return this.#arena.memoryBytes + this.#laneBytes;
+  }
+
+  get liveBytes(): number {
+    return this.#arena.liveBytes;
+  }
+
+  get liveMessageCount(): number {
+    return this.#arena.recordCount;
+  }
+}

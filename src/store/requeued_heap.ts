@@ -1,0 +1,135 @@
+// Messages that came back to a position they held before: the exceptions in front of a lane's chunks,
+// smallest position first. MemoryLane owns one while it needs it; an instant requeue is rare, so a
+// binary heap over flat arrays is enough.
+
+const CAPACITY_MIN = 16;
+
+/** A binary min-heap of (position, ref, entry, expiry). */
+export class RequeuedHeap {
+  #position = new Float64Array(CAPACITY_MIN);
+  #expiry = new Float64Array(CAPACITY_MIN);
+  #ref = new Uint32Array(CAPACITY_MIN);
+  #entry = new Uint32Array(CAPACITY_MIN);
+  count = 0;
+  /** No message here expires before this; it may have left already. */
+  expiryMinMs = Infinity;
+
+  /** Bytes of the arrays. */
+  get memoryBytes(): number {
+    return this.#position.length * 24;
+  }
+
+  positionAt(index: number): number {
+    return this.#position[index]!;
+  }
+
+  refAt(index: number): number {
+    return this.#ref[index]!;
+  }
+
+  entryAt(index: number): number {
+    return this.#entry[index]!;
+  }
+
+  expiryAt(index: number): number {
+    return this.#expiry[index]!;
+  }
+
+  /** Adds a message; O(1) when positions come in rising order. */
+  push(position: number, ref: number, entry: number, expiryMs: number): void {
+    if (this.count === this.#position.length) this.#resize(this.count * 2);
+    let index = this.count++;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (this.#position[parent]! <= position) break;
+      this.#copy(parent, index);
+      index = parent;
+    }
+    this.#position[index] = position;
+    this.#ref[index] = ref;
+    this.#entry[index] = entry;
+    this.#expiry[index] = expiryMs;
+    if (expiryMs < this.expiryMinMs) this.expiryMinMs = expiryMs;
+  }
+
+  /** Removes the message with the smallest position, which is at index 0. */
+  shift(): void {
+    const last = --this.count;
+    if (last > 0) this.#sink(0, last);
+    if (last === 0) {
+      this.expiryMinMs = Infinity;
+      if (this.#position.length > CAPACITY_MIN) this.#resize(CAPACITY_MIN);
+    }
+  }
+
+  /** Indexes of all messages in order of position, for looking only. */
+  ordered(): number[] {
+    const indexes = Array.from({ length: this.count }, (_, index) => index);
+    return indexes.sort((a, b) => this.#position[a]! - this.#position[b]!);
+  }
+
+  /** Takes out every message with expiry at or before `nowMs`, at most `max`, in order. */
+  expire(nowMs: number, max: number, visit: (index: number) => void): number {
+    const due = this.ordered().filter((index) => this.#expiry[index]! <= nowMs).slice(0, max);
+    for (const index of due) visit(index);
+    if (due.length > 0) this.#remove(new Set(due));
+    this.expiryMinMs = Infinity;
+    for (let index = 0; index < this.count; index++) {
+      this.expiryMinMs = Math.min(this.expiryMinMs, this.#expiry[index]!);
+    }
+    return due.length;
+  }
+
+  #remove(indexes: Set<number>): void {
+    const total = this.count;
+    this.count = 0;
+    // Pushing in heap order never overtakes the read index: each kept message moves to the front.
+    for (let index = 0; index < total; index++) {
+      if (indexes.has(index)) continue;
+      this.push(
+        this.#position[index]!,
+        this.#ref[index]!,
+        this.#entry[index]!,
+        this.#expiry[index]!,
+      );
+    }
+  }
+
+  // Moves the hole at `index` down and fills it with the message at `from`.
+  #sink(index: number, from: number): void {
+    const position = this.#position[from]!;
+    let hole = index;
+    for (;;) {
+      let child = hole * 2 + 1;
+      if (child >= this.count) break;
+      if (child + 1 < this.count && this.#position[child + 1]! < this.#position[child]!) child++;
+      if (this.#position[child]! >= position) break;
+      this.#copy(child, hole);
+      hole = child;
+    }
+    if (hole !== from) this.#copy(from, hole);
+  }
+
+  #copy(from: number, to: number): void {
+    this.#position[to] = this.#position[from]!;
+    this.#ref[to] = this.#ref[from]!;
+    this.#entry[to] = this.#entry[from]!;
+    this.#expiry[to] = this.#expiry[from]!;
+  }
+
+  #resize(capacity: number): void {
+    const kept = Math.min(this.count, capacity);
+    const position = new Float64Array(capacity);
+    position.set(this.#position.subarray(0, kept));
+    this.#position = position;
+    const expiry = new Float64Array(capacity);
+    expiry.set(this.#expiry.subarray(0, kept));
+    this.#expiry = expiry;
+    const ref = new Uint32Array(capacity);
+    ref.set(this.#ref.subarray(0, kept));
+    this.#ref = ref;
+    const entry = new Uint32Array(capacity);
+    entry.set(this.#entry.subarray(0, kept));
+    this.#entry = entry;
+  }
+}
