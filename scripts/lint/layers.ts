@@ -1,0 +1,108 @@
+// The rooms of the house and which may import which: the one place where ARCHITECTURE.md's direction
+// of dependencies is written for a program. The lint rules and their tests read it; it knows only
+// paths and specifiers, never syntax.
+
+/** What the files of one room may use. */
+export interface Room {
+  /** Rooms it may import besides itself. */
+  readonly imports: readonly string[];
+  /** Packages it may import, as patterns of the whole specifier. */
+  readonly packages: readonly RegExp[];
+  /** Pure rooms are given time, randomness and output: they reach for nothing themselves. */
+  readonly pure: boolean;
+}
+
+const NODE = /^node:/;
+const HONO = /^hono(\/|$)/;
+const HONO_NODE = /^@hono\/node-server(\/|$)/;
+
+function pure(...imports: string[]): Room {
+  return { imports, packages: [], pure: true };
+}
+
+function shell(imports: string[], ...packages: RegExp[]): Room {
+  return { imports, packages, pure: false };
+}
+
+const FOLDERS = [
+  "lib",
+  "amqp",
+  "schedule",
+  "store",
+  "broker",
+  "session",
+  "management",
+  "runtime",
+];
+
+/** Every room; a folder or a file directly under src/ that is missing here is itself a violation. */
+export const ROOMS: Readonly<Record<string, Room>> = {
+  "core-wasm": pure(),
+  lib: pure(),
+  amqp: pure("lib"),
+  schedule: pure("lib", "core-wasm"),
+  store: pure("lib", "amqp"),
+  broker: pure("lib", "amqp", "schedule", "store"),
+  session: pure("lib", "amqp", "broker"),
+  management: shell(["lib", "broker"], HONO),
+  // Implements the ports that the pure rooms declare.
+  runtime: shell(["lib", "schedule", "store", "session"], NODE, HONO, HONO_NODE),
+  "config.ts": shell(["lib", "amqp", "broker"]),
+  "server.ts": shell([...FOLDERS, "config.ts"]),
+  "mod.ts": shell([...FOLDERS, "config.ts", "server.ts"]),
+  "main.ts": shell([...FOLDERS, "config.ts", "server.ts"]),
+};
+
+/** The room a project path belongs to, or undefined outside of src/ and core-wasm/. */
+export function roomOf(path: string): string | undefined {
+  const [top, second] = path.split("/");
+  if (top === "core-wasm") return top;
+  return top === "src" ? second : undefined;
+}
+
+/** Says whether the file may not reach for time, randomness, timers, output or the runtime. */
+export function isPure(path: string): boolean {
+  const room = roomOf(path);
+  return room !== undefined && (ROOMS[room]?.pure ?? true);
+}
+
+/**
+ * Says what is wrong with one import, or undefined if nothing is.
+ *
+ * `path` is the importing file relative to the project, `specifier` what stands between the quotes.
+ */
+export function importProblem(path: string, specifier: string): string | undefined {
+  const from = roomOf(path);
+  if (from === undefined) return undefined;
+  const room = ROOMS[from];
+  if (room === undefined) {
+    return `src/${from} is not in the table of rooms (scripts/lint/layers.ts)`;
+  }
+  if (!specifier.startsWith(".")) {
+    if (room.packages.some((allowed) => allowed.test(specifier))) return undefined;
+    return `${from} may not import the package "${specifier}"`;
+  }
+  const target = resolve(path, specifier);
+  const to = roomOf(target);
+  if (to === undefined) return `${from} may not import ${target}: outside of src/`;
+  if (to === from || room.imports.includes(to)) return undefined;
+  return `${from} may not import ${to}: against the direction of the layers`;
+}
+
+/** Resolves a relative specifier against the importing file; both with forward slashes. */
+function resolve(path: string, specifier: string): string {
+  const parts = path.split("/").slice(0, -1);
+  for (const part of specifier.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== ".") parts.push(part);
+  }
+  return parts.join("/");
+}
+
+const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
+
+/** Brings the file name a lint rule is given into a path relative to the project. */
+export function projectPath(filename: string): string {
+  const path = filename.replaceAll("\\", "/");
+  return path.startsWith(ROOT) ? path.slice(ROOT.length) : path;
+}
