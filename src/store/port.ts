@@ -6,6 +6,8 @@
 export const RECORD_PERSISTENT = 1;
 /** Record flag: the publisher's headers hold an `x-delivery-count` of their own. */
 export const RECORD_FORGED_COUNT = 2;
+/** Record flag: the headers hold `BCC` keys, kept for dead-lettering and never delivered. */
+export const RECORD_BCC = 4;
 
 /** Entry bit: the message has been delivered before (`redelivered` on the next delivery). */
 export const ENTRY_REDELIVERED = 0x80000000;

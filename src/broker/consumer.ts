@@ -1,0 +1,61 @@
+// A consumer of one queue and the port through which its channel takes deliveries. Queue makes and
+// cancels consumers, dispatch asks them for room; neither knows frames.
+
+import { encodeText } from "../lib/text.ts";
+import type { Delivery } from "./delivery.ts";
+import type { Queue } from "./queue.ts";
+
+/** What a channel does for its consumers; session/ implements it. */
+export interface ConsumerChannel {
+  /** False while the outbox is above its watermark, flow is off or the channel's prefetch is used up. */
+  hasCapacity(): boolean;
+  /** Writes the delivery to the outbox at once; unless `noAck`, enters it into the unacked table. */
+  deliver(consumer: Consumer, delivery: Delivery): void;
+  /** The broker has cancelled the consumer: its queue is gone. */
+  cancelled(consumer: Consumer): void;
+}
+
+/** What `basic.consume` asks for. */
+export interface ConsumeOptions {
+  channel: ConsumerChannel;
+  tag: string;
+  noAck: boolean;
+  exclusive: boolean;
+  priority: number;
+  /** Unacked messages this consumer may have; 0 = no limit. */
+  prefetch: number;
+}
+
+/** One consumer. */
+export class Consumer {
+  readonly queue: Queue;
+  readonly channel: ConsumerChannel;
+  readonly tag: string;
+  /** The tag as UTF-8, for the hot path. */
+  readonly tagBytes: Uint8Array;
+  readonly noAck: boolean;
+  readonly exclusive: boolean;
+  readonly priority: number;
+  readonly prefetch: number;
+  unackedCount = 0;
+  isCancelled = false;
+  /** Out of the ring until something frees capacity. */
+  isBlocked = false;
+
+  constructor(queue: Queue, options: ConsumeOptions) {
+    this.queue = queue;
+    this.channel = options.channel;
+    this.tag = options.tag;
+    this.tagBytes = encodeText(options.tag);
+    this.noAck = options.noAck;
+    this.exclusive = options.exclusive;
+    this.priority = options.priority;
+    this.prefetch = options.prefetch;
+  }
+
+  /** Whether one more message may be sent. */
+  hasCapacity(): boolean {
+    if (this.prefetch !== 0 && this.unackedCount >= this.prefetch && !this.noAck) return false;
+    return this.channel.hasCapacity();
+  }
+}

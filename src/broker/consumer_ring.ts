@@ -1,0 +1,92 @@
+// The consumers of one queue in the order in which they are served: higher priority first, round robin
+// among equals. A consumer without capacity leaves its ring, so a queue with thousands of busy
+// consumers costs nothing; whoever frees capacity puts it back. Queue owns one.
+
+import type { Consumer } from "./consumer.ts";
+
+interface PriorityRing {
+  readonly priority: number;
+  readonly waiting: Consumer[];
+  next: number;
+}
+
+/** Serves consumers by priority and turn. */
+export class ConsumerRing {
+  readonly #all = new Set<Consumer>();
+  /** Highest priority first; a ring stays while its priority has any consumer. */
+  #rings: PriorityRing[] = [];
+
+  get count(): number {
+    return this.#all.size;
+  }
+
+  /** Every consumer, blocked or not, in the order of arrival. */
+  get all(): Iterable<Consumer> {
+    return this.#all;
+  }
+
+  /** The first consumer that came, if any. */
+  get first(): Consumer | undefined {
+    for (const consumer of this.#all) return consumer;
+    return undefined;
+  }
+
+  add(consumer: Consumer): void {
+    this.#all.add(consumer);
+    consumer.isBlocked = false;
+    this.#ringOf(consumer.priority).waiting.push(consumer);
+  }
+
+  remove(consumer: Consumer): void {
+    this.#all.delete(consumer);
+    const ring = this.#ringOf(consumer.priority);
+    const index = ring.waiting.indexOf(consumer);
+    if (index >= 0) takeOut(ring, index);
+    const isLast = ![...this.#all].some((other) => other.priority === consumer.priority);
+    if (isLast) this.#rings = this.#rings.filter((other) => other !== ring);
+  }
+
+  /** Puts a consumer that was found without capacity back in turn. */
+  unblock(consumer: Consumer): void {
+    if (!consumer.isBlocked || consumer.isCancelled) return;
+    consumer.isBlocked = false;
+    this.#ringOf(consumer.priority).waiting.push(consumer);
+  }
+
+  /** Puts every consumer back in turn. */
+  unblockAll(): void {
+    for (const consumer of this.#all) this.unblock(consumer);
+  }
+
+  /** The consumer whose turn it is, or null when none has capacity. */
+  next(): Consumer | null {
+    for (const ring of this.#rings) {
+      const waiting = ring.waiting;
+      while (waiting.length > 0) {
+        if (ring.next >= waiting.length) ring.next = 0;
+        const consumer = waiting[ring.next]!;
+        if (consumer.hasCapacity()) {
+          ring.next++;
+          return consumer;
+        }
+        consumer.isBlocked = true;
+        takeOut(ring, ring.next);
+      }
+    }
+    return null;
+  }
+
+  #ringOf(priority: number): PriorityRing {
+    const found = this.#rings.find((ring) => ring.priority === priority);
+    if (found !== undefined) return found;
+    const ring: PriorityRing = { priority, waiting: [], next: 0 };
+    this.#rings.push(ring);
+    this.#rings.sort((a, b) => b.priority - a.priority);
+    return ring;
+  }
+}
+
+function takeOut(ring: PriorityRing, index: number): void {
+  ring.waiting.splice(index, 1);
+  if (index < ring.next) ring.next--;
+}

@@ -1,0 +1,86 @@
+// One message on its way to a consumer or to basic.get: where its bytes are and what the broker knows
+// about it. A broker has a single Delivery that it fills for every message; whoever gets it copies
+// what it needs before returning.
+
+import { ByteWriter } from "../lib/byte_writer.ts";
+import { EMPTY_BYTES } from "../lib/bytes.ts";
+import { removeHeader } from "../amqp/rewrite_properties.ts";
+import { tableKey } from "../amqp/raw_table.ts";
+import {
+  ENTRY_COUNT_MASK,
+  ENTRY_REDELIVERED,
+  RECORD_BCC,
+  RECORD_FORGED_COUNT,
+  type RecordView,
+} from "../store/port.ts";
+import type { Queue } from "./queue.ts";
+
+const BCC = tableKey("BCC");
+
+/** A view of nothing. */
+export function emptyView(): RecordView {
+  return {
+    bytes: EMPTY_BYTES,
+    addressStart: 0,
+    addressEnd: 0,
+    propertiesStart: 0,
+    propertiesEnd: 0,
+    bodyStart: 0,
+    bodyEnd: 0,
+    flags: 0,
+    priority: 0,
+    arrivalMs: 0,
+    expiryMs: Infinity,
+  };
+}
+
+/** The message being delivered; valid during the call that hands it out. */
+export class Delivery {
+  /** Exchange and key, properties and body as they are to be sent, but for the delivery count. */
+  readonly view: RecordView = emptyView();
+  queue!: Queue;
+  ref = 0;
+  position = 0;
+  entry = 0;
+  bodyBytes = 0;
+  /** The `redelivered` bit to send. */
+  redelivered = false;
+  /** Value of the `x-delivery-count` header to write in place of any other; 0 = write none. */
+  deliveryCount = 0;
+  /** A forged `x-delivery-count` is in the headers and has to be left out. */
+  stripsDeliveryCount = false;
+  readonly #visible = new ByteWriter();
+
+  /** Takes over the message whose record `view` shows already. */
+  fill(queue: Queue, ref: number, position: number, entry: number): void {
+    const view = this.view;
+    this.queue = queue;
+    this.ref = ref;
+    this.position = position;
+    this.entry = entry;
+    this.bodyBytes = view.bodyEnd - view.bodyStart;
+    this.redelivered = (entry & ENTRY_REDELIVERED) !== 0;
+    this.deliveryCount = queue.keepsCount ? entry & ENTRY_COUNT_MASK : 0;
+    this.stripsDeliveryCount = queue.keepsCount && (view.flags & RECORD_FORGED_COUNT) !== 0;
+    if ((view.flags & RECORD_BCC) !== 0) this.#hideBcc();
+  }
+
+  // The record keeps its BCC keys for dead-lettering; what is delivered must not show them.
+  #hideBcc(): void {
+    const view = this.view;
+    const out = this.#visible;
+    out.reset();
+    out.range(view.bytes, view.addressStart, view.addressEnd);
+    const propertiesStart = out.byteCount;
+    removeHeader(out, view.bytes, view.propertiesStart, view.propertiesEnd, BCC);
+    const bodyStart = out.byteCount;
+    out.range(view.bytes, view.bodyStart, view.bodyEnd);
+    view.bytes = out.bytes;
+    view.addressStart = 0;
+    view.addressEnd = propertiesStart;
+    view.propertiesStart = propertiesStart;
+    view.propertiesEnd = bodyStart;
+    view.bodyStart = bodyStart;
+    view.bodyEnd = out.byteCount;
+  }
+}

@@ -1,0 +1,65 @@
+// What the arguments of a queue say about a message that comes back: does the delivery count as spent,
+// is the message delayed, and for how long (spec/retries.md sections 2, 3 and 8). Pure functions; the
+// queue applies them and counts.
+
+import { backoff } from "../schedule/scheduler.ts";
+import type { RetrySettings } from "./arguments/queue_arguments.ts";
+
+/** `basic.reject` with requeue. */
+export const CAUSE_REJECT = 0;
+/** `basic.nack` with requeue. */
+export const CAUSE_NACK = 1;
+/** `basic.recover` with requeue. */
+export const CAUSE_RECOVER = 2;
+/** The channel or connection went away. */
+export const CAUSE_CLOSE = 3;
+
+/** Reaction bit: the delivery counts as spent. */
+export const SPENDS = 1;
+/** Reaction bit: the message is delayed; without it, it is requeued at once. */
+export const DELAYS = 2;
+
+const DELAY_MS_MAX = 4_294_967_295;
+
+// Indexed by cause: reject, nack, recover, close.
+const REACTIONS: Readonly<Record<RetrySettings["type"] | "none", readonly number[]>> = {
+  none: [SPENDS, SPENDS, SPENDS, SPENDS],
+  "": [SPENDS | DELAYS, SPENDS | DELAYS, SPENDS, SPENDS],
+  all: [SPENDS | DELAYS, SPENDS | DELAYS, SPENDS, SPENDS | DELAYS],
+  failed: [SPENDS | DELAYS, 0, SPENDS, SPENDS | DELAYS],
+  returned: [SPENDS, DELAYS, SPENDS, SPENDS],
+};
+
+/** Bits of {@link SPENDS} and {@link DELAYS} for a message that returns for `cause`. */
+export function reactionTo(settings: RetrySettings | null, cause: number): number {
+  return REACTIONS[settings === null ? "none" : settings.type][cause]!;
+}
+
+/**
+ * How long the message waits, whole ms from 1 to 2^32−1.
+ * @param deliveriesSpent deliveries spent so far, the one being returned included; 0 counts as 1
+ * @param random a number in [0, 1) that places the delay within its jitter
+ */
+export function retryDelayMs(
+  settings: RetrySettings,
+  deliveriesSpent: number,
+  random: number,
+): number {
+  const attempt = Math.max(1, deliveriesSpent);
+  const { jitterPercent } = settings;
+  const delayMs = settings.delaysMs === null
+    ? backoff.delayMs(settings.minMs, settings.multiplier, longestMs(settings), attempt)
+    : listedDelayMs(settings.delaysMs, attempt);
+  if (jitterPercent === 0) return delayMs;
+  return backoff.jitteredDelayMs(delayMs, 1, 0, 1, jitterPercent, random);
+}
+
+function listedDelayMs(delaysMs: readonly number[], attempt: number): number {
+  return Math.min(delaysMs[Math.min(attempt, delaysMs.length) - 1]!, DELAY_MS_MAX);
+}
+
+// In the dialect with a type, linear growth is capped at `min` unless a max says otherwise (section 8).
+function longestMs(settings: RetrySettings): number {
+  const isCapped = settings.type !== "" && settings.multiplier === 0 && settings.maxMs === 0;
+  return isCapped ? settings.minMs : settings.maxMs;
+}
