@@ -1,0 +1,36 @@
+// The fixed part of a content header frame's payload, read into a record that the channel reuses.
+// Called by the session for every publish; it never looks into the properties (raw_properties.ts).
+//
+//   0          2          4              12
+//   +----------+----------+--------------+------------------------+
+//   | class 60 | weight 0 | body size 64 | properties (flags, …)  |
+//   +----------+----------+--------------+------------------------+
+
+import { readU16, readU64 } from "../lib/bytes.ts";
+import { syntaxError } from "./errors.ts";
+
+const FIXED_BYTES = 12;
+
+/** Bytes of a content header's payload before the properties. */
+export const CONTENT_HEADER_FIXED_BYTES: number = FIXED_BYTES;
+
+/** A content header whose properties stay raw. */
+export class ContentHeader {
+  /** The class the content belongs to; 60 is the only one there is. */
+  classId = 0;
+  /** Announced size of the body in bytes; rounded beyond 2^53, where it is refused anyway. */
+  bodyByteCount = 0;
+  /** Where the raw properties begin, at their flag word. */
+  propertiesStart = 0;
+  /** Where they end. */
+  propertiesEnd = 0;
+
+  /** Reads the payload `bytes[start, end)` of a content header frame. Properties are not checked. */
+  read(bytes: Uint8Array, start: number, end: number): void {
+    if (end - start < FIXED_BYTES + 2) throw syntaxError("content header is truncated");
+    this.classId = readU16(bytes, start);
+    this.bodyByteCount = readU64(bytes, start + 4);
+    this.propertiesStart = start + FIXED_BYTES;
+    this.propertiesEnd = end;
+  }
+}

@@ -1,0 +1,186 @@
+// Cuts a connection's input into frames, wherever the transport split it. A frame that lies whole in
+// one chunk is shown in place; one that spans chunks is assembled in `carry`, which grows with the
+// bytes that really came, never with the announced size. The session drives it:
+//
+//   parser.push(chunk, 0, chunk.length);
+//   while (parser.next()) {
+//     handle(parser.type, parser.channel, parser.buffer, parser.payloadStart, parser.payloadEnd);
+//     if (budgetIsSpent) { parser.retain(); break; } // go on with next() in a later turn
+//   }
+//
+// The frame shown is valid until the next call. Once next() has returned false the chunk belongs to
+// the caller again; before that it does only after retain(). An error leaves the parser useless: the
+// connection must stop reading.
+
+import { copyBytes, EMPTY_BYTES, readU16, readU32 } from "../lib/bytes.ts";
+import {
+  badFrameEnd,
+  FRAME_END,
+  FRAME_HEADER_BYTES,
+  FRAME_MAX_DEFAULT,
+  FRAME_OVERHEAD,
+  frameTooLarge,
+  isFrameType,
+  payloadSnippet,
+  unknownFrame,
+} from "./frame.ts";
+
+const CARRY_BYTES_MIN = 512;
+
+/** An incremental frame parser; one per connection. */
+export class FrameParser {
+  /** Type of the frame shown. */
+  type = 0;
+  /** Channel of the frame shown. */
+  channel = 0;
+  /** Where the frame shown lies. */
+  buffer: Uint8Array = EMPTY_BYTES;
+  /** Where its payload begins in `buffer`. */
+  payloadStart = 0;
+  /** Where its payload ends in `buffer`. */
+  payloadEnd = 0;
+  /** The negotiated frame_max. Payloads up to it are accepted, as RabbitMQ does: some clients are off by 8. */
+  frameMax: number = FRAME_MAX_DEFAULT;
+
+  #chunk: Uint8Array = EMPTY_BYTES;
+  #at = 0;
+  #end = 0;
+  #isChunkOwned = false;
+  #carry: Uint8Array = EMPTY_BYTES;
+  #carryCount = 0;
+
+  /** Hands in `chunk[start, end)`. What an earlier chunk still holds comes first. */
+  push(chunk: Uint8Array, start: number, end: number): void {
+    if (this.#at < this.#end) {
+      this.#append(chunk, start, end);
+      return;
+    }
+    this.#chunk = chunk;
+    this.#at = start;
+    this.#end = end;
+    this.#isChunkOwned = false;
+  }
+
+  /** Moves to the next complete frame; false if more bytes are needed. */
+  next(): boolean {
+    if (this.#carryCount > 0) return this.#nextFromCarry();
+    const at = this.#at;
+    const available = this.#end - at;
+    if (available < FRAME_HEADER_BYTES) return this.#carryRest();
+    const byteCount = this.#readHeader(this.#chunk, at);
+    if (available < byteCount) return this.#carryRest();
+    this.#show(this.#chunk, at, at + byteCount);
+    this.#at = at + byteCount;
+    return true;
+  }
+
+  /** Bytes of the frame shown, envelope included. */
+  get frameByteCount(): number {
+    return this.payloadEnd - this.payloadStart + FRAME_OVERHEAD;
+  }
+
+  /** Bytes handed in that no frame has shown yet. */
+  get pendingByteCount(): number {
+    return this.#carryCount + this.#end - this.#at;
+  }
+
+  /** Copies what is unread, so that the caller may reuse the chunk it handed in last. */
+  retain(): void {
+    if (this.#isChunkOwned || this.#at === this.#end) return;
+    this.#chunk = this.#chunk.slice(this.#at, this.#end);
+    this.#end -= this.#at;
+    this.#at = 0;
+    this.#isChunkOwned = true;
+  }
+
+  /** Gives back storage that an idle connection does not need; call it now and then. */
+  trim(): void {
+    if (this.#carryCount === 0) this.#carry = EMPTY_BYTES;
+    if (this.#at < this.#end) return;
+    this.#chunk = this.buffer = EMPTY_BYTES;
+    this.#at =
+      this.#end =
+      this.payloadStart =
+      this.payloadEnd =
+        0;
+  }
+
+  // A second chunk while the first is unread: both into storage of our own, doubled as needed.
+  #append(chunk: Uint8Array, start: number, end: number): void {
+    const unread = this.#end - this.#at;
+    const needed = unread + end - start;
+    if (!this.#isChunkOwned || this.#end + end - start > this.#chunk.length) {
+      const joined = new Uint8Array(needed * 2);
+      joined.set(this.#chunk.subarray(this.#at, this.#end));
+      this.#chunk = joined;
+      this.#at = 0;
+      this.#end = unread;
+      this.#isChunkOwned = true;
+    }
+    this.#chunk.set(chunk.subarray(start, end), this.#end);
+    this.#end += end - start;
+  }
+
+  // Checks the seven bytes at `at` and returns the size of the whole frame.
+  #readHeader(bytes: Uint8Array, at: number): number {
+    const type = bytes[at]!;
+    const payloadByteCount = readU32(bytes, at + 3);
+    if (!isFrameType(type)) throw unknownFrame(type);
+    if (payloadByteCount > this.frameMax) {
+      throw frameTooLarge(type, payloadByteCount, this.frameMax);
+    }
+    return payloadByteCount + FRAME_OVERHEAD;
+  }
+
+  #show(bytes: Uint8Array, start: number, end: number): void {
+    this.type = bytes[start]!;
+    this.channel = readU16(bytes, start + 1);
+    this.buffer = bytes;
+    this.payloadStart = start + FRAME_HEADER_BYTES;
+    this.payloadEnd = end - 1;
+    if (bytes[end - 1] !== FRAME_END) {
+      const snippet = payloadSnippet(bytes, this.payloadStart, this.payloadEnd);
+      throw badFrameEnd(this.type, snippet, bytes[end - 1]!);
+    }
+  }
+
+  #carryRest(): boolean {
+    this.#moveToCarry(this.#end - this.#at);
+    // The chunk goes back to the caller: not even the frame shown last may keep it alive.
+    this.#chunk = this.buffer = EMPTY_BYTES;
+    this.#at =
+      this.#end =
+      this.payloadStart =
+      this.payloadEnd =
+        0;
+    return false;
+  }
+
+  #moveToCarry(byteCount: number): void {
+    const needed = this.#carryCount + byteCount;
+    if (needed > this.#carry.length) {
+      const grown = new Uint8Array(Math.max(needed, this.#carry.length * 2, CARRY_BYTES_MIN));
+      grown.set(this.#carry.subarray(0, this.#carryCount));
+      this.#carry = grown;
+    }
+    copyBytes(this.#carry, this.#carryCount, this.#chunk, this.#at, this.#at + byteCount);
+    this.#carryCount = needed;
+    this.#at += byteCount;
+  }
+
+  #nextFromCarry(): boolean {
+    const missing = FRAME_HEADER_BYTES - this.#carryCount;
+    if (missing > 0) {
+      const available = this.#end - this.#at;
+      if (available < missing) return this.#carryRest();
+      this.#moveToCarry(missing);
+    }
+    const byteCount = this.#readHeader(this.#carry, 0);
+    const rest = byteCount - this.#carryCount;
+    if (this.#end - this.#at < rest) return this.#carryRest();
+    this.#moveToCarry(rest);
+    this.#carryCount = 0;
+    this.#show(this.#carry, 0, byteCount);
+    return true;
+  }
+}

@@ -1,0 +1,258 @@
+// Frames that leave per message, built by hand straight into the outbox from ranges of the store's
+// memory: basic.deliver, get-ok and return with their content, acks and nacks. Called by the session;
+// allocates nothing besides the outbox's growth. All other methods: methods_gen.ts.
+
+import type { ByteWriter } from "../lib/byte_writer.ts";
+import { copyBytes, EMPTY_BYTES, putI64, putU16, putU32 } from "../lib/bytes.ts";
+import { CONTENT_HEADER_FIXED_BYTES } from "./content_header.ts";
+import {
+  BASIC_CLASS,
+  FRAME_BODY,
+  FRAME_END,
+  FRAME_HEADER,
+  FRAME_HEADER_BYTES,
+  FRAME_HEARTBEAT,
+  FRAME_MAX_MIN,
+  FRAME_METHOD,
+  FRAME_OVERHEAD,
+} from "./frame.ts";
+import { BASIC_ACK, BASIC_DELIVER, BASIC_GET_OK, BASIC_NACK, BASIC_RETURN } from "./methods_gen.ts";
+import { RawProperties } from "./raw_properties.ts";
+import { tableKey } from "./raw_table.ts";
+import { writePropertiesWithLong, writePropertiesWithout } from "./rewrite_properties.ts";
+
+/** The header in which deliveries are counted. */
+export const DELIVERY_COUNT_KEY: Uint8Array = tableKey("x-delivery-count");
+
+/** `deliveryCount` of a queue that does not count: the header stays as published. */
+export const UNCOUNTED = -1;
+
+/** One message on its way out. A record that its owner reuses: set every field, then write. */
+export class OutgoingMessage {
+  /** Channel of the frames. */
+  channel = 0;
+  /** Delivery tag, for deliver and get-ok. */
+  deliveryTag = 0;
+  /** The redelivered bit, for deliver and get-ok. */
+  redelivered = false;
+  /** Bytes of the consumer tag, for deliver. */
+  consumerTag: Uint8Array = EMPTY_BYTES;
+  /**
+   * What x-delivery-count is to say: a count above 0 sets the header, 0 removes it (the first
+   * delivery has none), {@linkcode UNCOUNTED} leaves the properties alone.
+   */
+  deliveryCount: number = UNCOUNTED;
+  /** Where exchange, routing key and properties lie. */
+  bytes: Uint8Array = EMPTY_BYTES;
+  /** Where the exchange's name begins in `bytes`. */
+  exchangeStart = 0;
+  /** Where the exchange's name ends. */
+  exchangeEnd = 0;
+  /** Where the routing key begins in `bytes`. */
+  routingKeyStart = 0;
+  /** Where the routing key ends. */
+  routingKeyEnd = 0;
+  /** Where the raw properties begin in `bytes`, at their flag word. */
+  propertiesStart = 0;
+  /** Where they end. */
+  propertiesEnd = 0;
+  /** Where the body lies; often the same storage as `bytes`. */
+  body: Uint8Array = EMPTY_BYTES;
+  /** Where the body begins in `body`. */
+  bodyStart = 0;
+  /** Where it ends. */
+  bodyEnd = 0;
+  /** Payload bytes of the largest frame to send: frame_max − 8. */
+  framePayloadMax: number = FRAME_MAX_MIN - FRAME_OVERHEAD;
+  /** Working space of the writers below. */
+  readonly scratch: RawProperties = new RawProperties();
+}
+
+// The helpers below write where the caller has made room already.
+
+function putShort(out: ByteWriter, source: Uint8Array, start: number, end: number): void {
+  const at = out.byteCount;
+  out.bytes[at] = end - start;
+  copyBytes(out.bytes, at + 1, source, start, end);
+  out.byteCount = at + 1 + end - start;
+}
+
+function putEnvelope(
+  bytes: Uint8Array,
+  at: number,
+  typeAndChannel: number,
+  payloadByteCount: number,
+): number {
+  bytes[at] = typeAndChannel >>> 16;
+  putU16(bytes, at + 1, typeAndChannel & 0xffff);
+  putU32(bytes, at + 3, payloadByteCount);
+  return at + FRAME_HEADER_BYTES;
+}
+
+function namesByteCount(message: OutgoingMessage): number {
+  return 2 + message.exchangeEnd - message.exchangeStart +
+    message.routingKeyEnd - message.routingKeyStart;
+}
+
+function putNames(out: ByteWriter, message: OutgoingMessage): void {
+  putShort(out, message.bytes, message.exchangeStart, message.exchangeEnd);
+  putShort(out, message.bytes, message.routingKeyStart, message.routingKeyEnd);
+}
+
+/** Writes the basic.deliver frame alone; header and body follow with the functions below. */
+export function writeDeliverMethod(out: ByteWriter, message: OutgoingMessage): void {
+  const tag = message.consumerTag;
+  const payload = 4 + 1 + tag.length + 8 + 1 + namesByteCount(message);
+  out.ensure(payload + FRAME_OVERHEAD);
+  const bytes = out.bytes;
+  let at = putEnvelope(bytes, out.byteCount, (FRAME_METHOD << 16) | message.channel, payload);
+  putU32(bytes, at, BASIC_DELIVER);
+  out.byteCount = at + 4;
+  putShort(out, tag, 0, tag.length);
+  at = out.byteCount;
+  putI64(bytes, at, message.deliveryTag);
+  bytes[at + 8] = message.redelivered ? 1 : 0;
+  out.byteCount = at + 9;
+  putNames(out, message);
+  bytes[out.byteCount++] = FRAME_END;
+}
+
+/** Writes the content header frame for a body of `bodyByteCount` bytes. */
+export function writeContentHeader(
+  out: ByteWriter,
+  message: OutgoingMessage,
+  bodyByteCount: number,
+): void {
+  const start = out.byteCount;
+  const propertyByteCount = message.propertiesEnd - message.propertiesStart;
+  out.ensure(FRAME_OVERHEAD + CONTENT_HEADER_FIXED_BYTES + propertyByteCount);
+  const bytes = out.bytes;
+  const at = putEnvelope(bytes, start, (FRAME_HEADER << 16) | message.channel, 0);
+  putU32(bytes, at, BASIC_CLASS << 16);
+  putI64(bytes, at + 4, bodyByteCount);
+  out.byteCount = at + CONTENT_HEADER_FIXED_BYTES;
+  writeOutgoingProperties(out, message);
+  putU32(out.bytes, start + 3, out.byteCount - start - FRAME_HEADER_BYTES);
+  out.u8(FRAME_END);
+}
+
+function writeOutgoingProperties(out: ByteWriter, message: OutgoingMessage): void {
+  const { bytes, propertiesStart, propertiesEnd, deliveryCount, scratch } = message;
+  if (deliveryCount === UNCOUNTED) {
+    out.range(bytes, propertiesStart, propertiesEnd);
+    return;
+  }
+  scratch.set(bytes, propertiesStart, propertiesEnd);
+  if (deliveryCount === 0) writePropertiesWithout(out, scratch, DELIVERY_COUNT_KEY);
+  else writePropertiesWithLong(out, scratch, DELIVERY_COUNT_KEY, deliveryCount);
+}
+
+/** Writes the bytes from `bodyStart` to `bodyEnd` as body frames; no frame for no bytes. */
+export function writeBodyFrames(out: ByteWriter, message: OutgoingMessage): void {
+  const { body, bodyEnd, framePayloadMax } = message;
+  const typeAndChannel = (FRAME_BODY << 16) | message.channel;
+  let from = message.bodyStart;
+  while (from < bodyEnd) {
+    const payload = Math.min(bodyEnd - from, framePayloadMax);
+    out.ensure(payload + FRAME_OVERHEAD);
+    const bytes = out.bytes;
+    const at = putEnvelope(bytes, out.byteCount, typeAndChannel, payload);
+    copyBytes(bytes, at, body, from, from + payload);
+    bytes[at + payload] = FRAME_END;
+    out.byteCount = at + payload + 1;
+    from += payload;
+  }
+}
+
+/** Writes content header and whole body. */
+export function writeContent(out: ByteWriter, message: OutgoingMessage): void {
+  writeContentHeader(out, message, message.bodyEnd - message.bodyStart);
+  writeBodyFrames(out, message);
+}
+
+/** Writes a delivery to a consumer: basic.deliver, header and whole body. */
+export function writeDelivery(out: ByteWriter, message: OutgoingMessage): void {
+  writeDeliverMethod(out, message);
+  writeContent(out, message);
+}
+
+/** Writes the answer to basic.get: get-ok, header and whole body. */
+export function writeGetOk(out: ByteWriter, message: OutgoingMessage, messageCount: number): void {
+  const payload = 4 + 8 + 1 + namesByteCount(message) + 4;
+  out.ensure(payload + FRAME_OVERHEAD);
+  const bytes = out.bytes;
+  let at = putEnvelope(bytes, out.byteCount, (FRAME_METHOD << 16) | message.channel, payload);
+  putU32(bytes, at, BASIC_GET_OK);
+  putI64(bytes, at + 4, message.deliveryTag);
+  bytes[at + 12] = message.redelivered ? 1 : 0;
+  out.byteCount = at + 13;
+  putNames(out, message);
+  at = out.byteCount;
+  putU32(bytes, at, messageCount);
+  bytes[at + 4] = FRAME_END;
+  out.byteCount = at + 5;
+  writeContent(out, message);
+}
+
+/** Writes a returned message: basic.return with code and text, header and whole body. */
+export function writeReturn(
+  out: ByteWriter,
+  message: OutgoingMessage,
+  replyCode: number,
+  replyText: Uint8Array,
+): void {
+  const payload = 4 + 2 + 1 + replyText.length + namesByteCount(message);
+  out.ensure(payload + FRAME_OVERHEAD);
+  const bytes = out.bytes;
+  const at = putEnvelope(bytes, out.byteCount, (FRAME_METHOD << 16) | message.channel, payload);
+  putU32(bytes, at, BASIC_RETURN);
+  putU16(bytes, at + 4, replyCode);
+  out.byteCount = at + 6;
+  putShort(out, replyText, 0, replyText.length);
+  putNames(out, message);
+  bytes[out.byteCount++] = FRAME_END;
+  writeContent(out, message);
+}
+
+// basic.ack and basic.nack have the same layout.
+function writeSettle(out: ByteWriter, typeAndChannel: number, key: number, tag: number): void {
+  const payload = 4 + 8 + 1;
+  out.ensure(payload + FRAME_OVERHEAD);
+  const bytes = out.bytes;
+  const at = putEnvelope(bytes, out.byteCount, typeAndChannel, payload);
+  putU32(bytes, at, key);
+  putI64(bytes, at + 4, tag);
+  bytes[at + 12] = 0;
+  bytes[at + 13] = FRAME_END;
+  out.byteCount = at + 14;
+}
+
+/** Writes basic.ack as a publisher confirm. */
+export function writeAck(
+  out: ByteWriter,
+  channel: number,
+  deliveryTag: number,
+  multiple: boolean,
+): void {
+  writeSettle(out, (FRAME_METHOD << 16) | channel, BASIC_ACK, deliveryTag);
+  if (multiple) out.bytes[out.byteCount - 2] = 1;
+}
+
+/** Writes basic.nack as a publisher confirm; its requeue bit means nothing there and is clear. */
+export function writeNack(
+  out: ByteWriter,
+  channel: number,
+  deliveryTag: number,
+  multiple: boolean,
+): void {
+  writeSettle(out, (FRAME_METHOD << 16) | channel, BASIC_NACK, deliveryTag);
+  if (multiple) out.bytes[out.byteCount - 2] = 1;
+}
+
+/** Writes a heartbeat frame. */
+export function writeHeartbeat(out: ByteWriter): void {
+  out.ensure(FRAME_OVERHEAD);
+  const at = putEnvelope(out.bytes, out.byteCount, FRAME_HEARTBEAT << 16, 0);
+  out.bytes[at] = FRAME_END;
+  out.byteCount = at + 1;
+}

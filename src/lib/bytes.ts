@@ -1,0 +1,121 @@
+// Reading, comparing and hashing ranges of bytes without allocating, big-endian as on the wire.
+// Called by the codec and by every layer that keeps names or records as bytes. 64-bit numbers are
+// doubles, exact to 2^53, because the hot path may not touch BigInt or DataView.
+
+// A copy has five operands, and an object to hold them would be allocated per copy.
+// deno-lint-ignore-file reprise-shape/function-shape
+
+const TWO_POW_32 = 0x1_0000_0000;
+
+/** No bytes at all: a shared empty array, never to be written to. */
+export const EMPTY_BYTES: Uint8Array = new Uint8Array(0);
+
+/** Reads an unsigned 16-bit integer at `at`; the caller has checked the bounds. */
+export function readU16(bytes: Uint8Array, at: number): number {
+  return (bytes[at]! << 8) | bytes[at + 1]!;
+}
+
+/** Reads an unsigned 32-bit integer at `at`; the caller has checked the bounds. */
+export function readU32(bytes: Uint8Array, at: number): number {
+  return ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>>
+    0;
+}
+
+/** Reads a signed 32-bit integer at `at`; the caller has checked the bounds. */
+export function readI32(bytes: Uint8Array, at: number): number {
+  return (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
+}
+
+/** Reads an unsigned 64-bit integer as a double: exact to 2^53, rounded above. */
+export function readU64(bytes: Uint8Array, at: number): number {
+  return readU32(bytes, at) * TWO_POW_32 + readU32(bytes, at + 4);
+}
+
+/** Reads a signed 64-bit integer as a double: exact within ±2^53, rounded beyond. */
+export function readI64(bytes: Uint8Array, at: number): number {
+  return readI32(bytes, at) * TWO_POW_32 + readU32(bytes, at + 4);
+}
+
+/** Writes an unsigned 16-bit integer at `at`. */
+export function putU16(bytes: Uint8Array, at: number, value: number): void {
+  bytes[at] = value >>> 8;
+  bytes[at + 1] = value;
+}
+
+/** Writes an unsigned 32-bit integer at `at`. */
+export function putU32(bytes: Uint8Array, at: number, value: number): void {
+  bytes[at] = value >>> 24;
+  bytes[at + 1] = value >>> 16;
+  bytes[at + 2] = value >>> 8;
+  bytes[at + 3] = value;
+}
+
+/** Writes an integer of at most 53 bits as 64 bits at `at`, negative ones as two's complement. */
+export function putI64(bytes: Uint8Array, at: number, value: number): void {
+  const high = Math.floor(value / TWO_POW_32);
+  putU32(bytes, at, high);
+  putU32(bytes, at + 4, value - high * TWO_POW_32);
+}
+
+// Below this many bytes a loop beats the call into `set` and the view it needs.
+const SHORT_COPY_BYTES = 48;
+
+/** Copies `source[start, end)` to `target` at `at`: short runs by a loop, long ones by `set`. */
+export function copyBytes(
+  target: Uint8Array,
+  at: number,
+  source: Uint8Array,
+  start: number,
+  end: number,
+): void {
+  if (end - start > SHORT_COPY_BYTES) {
+    target.set(source.subarray(start, end), at);
+    return;
+  }
+  for (let i = start; i < end; i++) target[at++] = source[i]!;
+}
+
+/** Whether `bytes[start, end)` holds exactly the bytes of `other`. */
+export function rangeEquals(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  other: Uint8Array,
+): boolean {
+  const byteCount = end - start;
+  if (byteCount !== other.length) return false;
+  for (let i = 0; i < byteCount; i++) {
+    if (bytes[start + i] !== other[i]) return false;
+  }
+  return true;
+}
+
+/** Whether two byte arrays hold the same bytes. */
+export function bytesEqual(a: Uint8Array, b: Uint8Array): boolean {
+  return rangeEquals(a, 0, a.length, b);
+}
+
+/** Orders two byte arrays as memcmp does, a prefix before what it begins. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const shared = Math.min(a.length, b.length);
+  for (let i = 0; i < shared; i++) {
+    const difference = a[i]! - b[i]!;
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+/** FNV-1a of `bytes[start, end)` as an unsigned 32-bit number; `seed` chains several ranges. */
+export function hashBytes(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  seed: number = FNV_OFFSET,
+): number {
+  let hash = seed;
+  for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, FNV_PRIME);
+  return hash >>> 0;
+}

@@ -1,0 +1,112 @@
+// UTF-8 in both directions, strict and lenient, and a bounded cache that turns byte ranges seen
+// before into the same string without allocating. Called by the codec and by whoever needs a name
+// as text. Never strips a byte order mark: what comes out encodes to what went in.
+
+import { copyBytes, hashBytes, rangeEquals } from "./bytes.ts";
+
+const ENCODER = new TextEncoder();
+const STRICT = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const LENIENT = new TextDecoder("utf-8", { ignoreBOM: true });
+
+// A decoder call costs more than a loop over this many ASCII characters.
+const LOOP_BYTES_MAX = 24;
+
+/** Encodes text as UTF-8; a lone surrogate becomes U+FFFD. */
+export function encodeText(text: string): Uint8Array {
+  return ENCODER.encode(text);
+}
+
+/** Encodes text into `target` at `at`, where three bytes per UTF-16 unit are free; returns bytes written. */
+export function encodeTextInto(text: string, target: Uint8Array, at: number): number {
+  if (text.length <= LOOP_BYTES_MAX) {
+    let i = 0;
+    for (; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit >= 0x80) break;
+      target[at + i] = unit;
+    }
+    if (i === text.length) return i;
+  }
+  return ENCODER.encodeInto(text, target.subarray(at)).written;
+}
+
+function asciiText(bytes: Uint8Array, start: number, end: number): string | undefined {
+  let text = "";
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i]!;
+    if (byte >= 0x80) return undefined;
+    text += String.fromCharCode(byte);
+  }
+  return text;
+}
+
+/** Decodes `bytes[start, end)`, or answers `undefined` if it is not UTF-8. */
+export function decodeTextStrict(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): string | undefined {
+  if (end - start <= LOOP_BYTES_MAX) {
+    const text = asciiText(bytes, start, end);
+    if (text !== undefined) return text;
+  }
+  try {
+    return STRICT.decode(bytes.subarray(start, end));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Decodes `bytes[start, end)`; what is not UTF-8 becomes U+FFFD. */
+export function decodeText(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start <= LOOP_BYTES_MAX) {
+    const text = asciiText(bytes, start, end);
+    if (text !== undefined) return text;
+  }
+  return LENIENT.decode(bytes.subarray(start, end));
+}
+
+/** The longest prefix of `text` whose UTF-8 has at most `bytesMax` bytes, never half a character. */
+export function cutText(text: string, bytesMax: number): string {
+  if (text.length * 3 <= bytesMax) return text;
+  const encoded = ENCODER.encode(text);
+  if (encoded.length <= bytesMax) return text;
+  let end = bytesMax;
+  while (end > 0 && (encoded[end]! & 0xc0) === 0x80) end--;
+  return decodeText(encoded, 0, end);
+}
+
+const CACHED_BYTES_MAX = 255;
+
+/**
+ * Remembers the text of short byte ranges (names, routing keys). A hit allocates nothing. Direct
+ * mapped, so its memory is bounded by the slot count; what is not UTF-8 is decoded leniently.
+ */
+export class TextCache {
+  readonly #mask: number;
+  readonly #keys: (Uint8Array | undefined)[];
+  readonly #texts: string[];
+
+  /** Creates a cache of at least `slotCount` slots, rounded up to a power of two. */
+  constructor(slotCount = 1024) {
+    let size = 1;
+    while (size < slotCount) size *= 2;
+    this.#mask = size - 1;
+    this.#keys = new Array<Uint8Array | undefined>(size).fill(undefined);
+    this.#texts = new Array<string>(size).fill("");
+  }
+
+  /** The text of `bytes[start, end)`. */
+  decode(bytes: Uint8Array, start: number, end: number): string {
+    if (end - start > CACHED_BYTES_MAX) return decodeText(bytes, start, end);
+    const slot = hashBytes(bytes, start, end) & this.#mask;
+    const key = this.#keys[slot];
+    if (key !== undefined && rangeEquals(bytes, start, end, key)) return this.#texts[slot]!;
+    const text = decodeText(bytes, start, end);
+    const copy = new Uint8Array(end - start);
+    copyBytes(copy, 0, bytes, start, end);
+    this.#keys[slot] = copy;
+    this.#texts[slot] = text;
+    return text;
+  }
+}
