@@ -1,0 +1,149 @@
+// Every setting there is, once: its name, its kind and where it goes. Flags, environment, file and
+// help all read this table, so they cannot differ. It never reads a source itself.
+
+import { DEFAULT_LIMITS, type Limits } from "../broker/limits.ts";
+import type { UserConfig } from "../broker/users.ts";
+import { LOG_LEVELS, type LogLevel } from "../lib/logger.ts";
+import { type Kind, oneOf, onlyTrue, refused, wholeNumber, word } from "./kinds.ts";
+import { LIMIT_RANGES } from "./limit_ranges.ts";
+import { userList } from "./users.ts";
+
+/** Everything a node can be told. */
+export interface Config {
+  /** Address that both ports listen on. */
+  bind: string;
+  /** 0 = any free one. */
+  amqpPort: number;
+  /** 0 = any free one. */
+  httpPort: number;
+  logLevel: LogLevel;
+  users: readonly UserConfig[];
+  limits: Limits;
+}
+
+/** One setting: `amqp-port` is `--amqp-port`, `REPRISE_AMQP_PORT` and `amqpPort` in the file. */
+export interface Setting {
+  /** With dashes, without the leading ones. */
+  readonly name: string;
+  /** What `--help` says after it. */
+  readonly help: string;
+  readonly accepted: string;
+  /** Group of the file this setting is in; at its top when undefined. */
+  readonly group?: "limits";
+  /** A flag that needs no value: `--memory` is `--memory=true`. */
+  readonly isSwitch: boolean;
+  /** A setting whose value does not fit on a command line. */
+  readonly hasFlag: boolean;
+  /** Puts a value from text into the configuration; false when it is not accepted. */
+  applyText(config: Config, text: string): boolean;
+  /** Puts a value from JSON into the configuration; false when it is not accepted. */
+  applyJson(config: Config, value: unknown): boolean;
+}
+
+interface SettingOptions<T> {
+  name: string;
+  help: string;
+  kind: Kind<T>;
+  assign: (config: Config, value: T) => void;
+  group?: "limits";
+  isSwitch?: boolean;
+  hasFlag?: boolean;
+}
+
+function setting<T>(options: SettingOptions<T>): Setting {
+  const { name, help, kind, assign } = options;
+  const put = (config: Config, value: T | undefined) => {
+    if (value === undefined) return false;
+    assign(config, value);
+    return true;
+  };
+  return {
+    name,
+    help,
+    accepted: kind.accepted,
+    ...(options.group === undefined ? {} : { group: options.group }),
+    isSwitch: options.isSwitch ?? false,
+    hasFlag: options.hasFlag ?? true,
+    applyText: (config, text) => put(config, kind.fromText(text)),
+    applyJson: (config, value) => put(config, kind.fromJson(value)),
+  };
+}
+
+const PORT_MAX = 65_535;
+
+const MAIN_SETTINGS: readonly Setting[] = [
+  setting({
+    name: "bind",
+    help: "address to listen on (127.0.0.1)",
+    kind: word("an IP address or a host name of this machine"),
+    assign: (config, value) => config.bind = value,
+  }),
+  setting({
+    name: "amqp-port",
+    help: "AMQP port, 0 = any free one (5672)",
+    kind: wholeNumber(0, PORT_MAX),
+    assign: (config, value) => config.amqpPort = value,
+  }),
+  setting({
+    name: "http-port",
+    help: "HTTP port, 0 = any free one (15672)",
+    kind: wholeNumber(0, PORT_MAX),
+    assign: (config, value) => config.httpPort = value,
+  }),
+  setting({
+    name: "memory",
+    help: "keep messages in memory (the only store of this version)",
+    kind: onlyTrue("true (memory is the only store of this version)"),
+    assign: () => {},
+    isSwitch: true,
+  }),
+  setting({
+    name: "data-dir",
+    help: "not in this version: messages are kept in memory",
+    kind: refused("--memory or nothing: a store on disk comes in a later version"),
+    assign: () => {},
+  }),
+  setting({
+    name: "log-level",
+    help: "least severe log line to write to standard error (warn)",
+    kind: oneOf(LOG_LEVELS),
+    assign: (config, value) => config.logLevel = value,
+  }),
+  setting({
+    name: "users",
+    help: "who may log in, as JSON (guest/guest, from this machine only)",
+    kind: userList,
+    assign: (config, value) => config.users = value,
+    hasFlag: false,
+  }),
+];
+
+/** Every setting, the limits last. */
+export const SETTINGS: readonly Setting[] = [...MAIN_SETTINGS, ...limitSettings()];
+
+function limitSettings(): Setting[] {
+  return (Object.keys(LIMIT_RANGES) as (keyof Limits)[]).map((key) => {
+    const { min, max, help } = LIMIT_RANGES[key];
+    return setting({
+      name: dashed(key),
+      help: `${help} (${DEFAULT_LIMITS[key]})`,
+      kind: wholeNumber(min, max),
+      assign: (config, value) => config.limits[key] = value,
+      group: "limits",
+    });
+  });
+}
+
+function dashed(camelName: string): string {
+  return camelName.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** `amqp-port` as the file and the library door write it: `amqpPort`. */
+export function keyOf(setting: Setting): string {
+  return setting.name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** `amqp-port` as the environment writes it: `REPRISE_AMQP_PORT`. */
+export function variableOf(setting: Setting): string {
+  return `REPRISE_${setting.name.replaceAll("-", "_").toUpperCase()}`;
+}

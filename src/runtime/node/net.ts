@@ -1,0 +1,164 @@
+// TCP on node:net, for Node and (through deno/net.ts) for Deno. Accepts streams and carries bytes
+// between a socket and the session layer as session/transport.ts says; it never looks into them.
+// Per turn and connection there is one write and one view made for it; nothing per message.
+
+import { createServer, type Server, type Socket } from "node:net";
+import type { Transport, TransportEvents, TransportInfo } from "../../session/transport.ts";
+import { ListenError } from "../listen_error.ts";
+import { plainHost } from "../plain_host.ts";
+import { OpenStreams } from "../open_streams.ts";
+import { Outgoing } from "../outgoing.ts";
+import type { ListenOptions, StreamListener } from "../port.ts";
+
+const BACKLOG = 1024;
+
+/** After our last byte a peer has this long to close its side, so that a reset does not eat it. */
+const LINGER_MS = 2_000;
+
+/** Binds and starts accepting; rejects with {@linkcode ListenError}. */
+export function listen(options: ListenOptions): Promise<StreamListener> {
+  const streams = new OpenStreams();
+  const server = createServer({ noDelay: true }, (socket) => {
+    new SocketTransport(socket, options, streams);
+  });
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => reject(new ListenError("AMQP", options, error));
+    server.once("error", fail);
+    server.listen({ host: options.host, port: options.port, backlog: BACKLOG }, () => {
+      server.off("error", fail);
+      // Out of descriptors while accepting: the connection is lost, the listener goes on.
+      server.on("error", () => {});
+      resolve(listenerOf(server, streams));
+    });
+  });
+}
+
+function listenerOf(server: Server, streams: OpenStreams): StreamListener {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("not a TCP address");
+  return {
+    host: address.address,
+    port: address.port,
+    close: () => stopAccepting(server),
+    closeStreams: (graceMs) => streams.close(graceMs),
+  };
+}
+
+// The callback of close() waits for the accepted sockets as well, which are to live on; the handle
+// itself is closed within the current pass of the event loop.
+function stopAccepting(server: Server): Promise<void> {
+  server.close();
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+class SocketTransport implements Transport {
+  readonly #socket: Socket;
+  readonly #events: TransportEvents;
+  readonly #outgoing = new Outgoing();
+  readonly #onWritten: (error?: Error | null) => void;
+  /** Bytes of the head of `#outgoing` that the socket is writing; 0 when it writes nothing. */
+  #inFlightBytes = 0;
+  #isEnding = false;
+
+  constructor(socket: Socket, options: ListenOptions, streams: OpenStreams) {
+    this.#socket = socket;
+    this.#onWritten = (error) => this.#written(error);
+    streams.add(this);
+    this.#events = options.accept(this, infoOf(socket));
+    socket.on("data", (bytes: Uint8Array) => {
+      if (!this.#isEnding) this.#events.received(bytes);
+    });
+    // "close" follows every error; the reason makes no difference to the session.
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      this.#outgoing.clear();
+      streams.delete(this);
+      this.#events.closed();
+    });
+  }
+
+  get pendingBytes(): number {
+    return this.#outgoing.byteCount;
+  }
+
+  write(buffer: Uint8Array, byteCount: number): Uint8Array {
+    if (this.#isEnding || this.#socket.destroyed) return buffer;
+    if (this.#outgoing.byteCount > 0) return this.#outgoing.keep(buffer, 0, byteCount);
+    this.#send(buffer, 0, byteCount);
+    // node:net tries the system call at once; nothing left over means that the buffer is free.
+    if (this.#socket.writableLength === 0) return buffer;
+    this.#inFlightBytes = byteCount;
+    return this.#outgoing.hold(buffer, 0, byteCount);
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  end(): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    if (this.#outgoing.byteCount === 0) this.#finish();
+  }
+
+  destroy(): void {
+    this.#isEnding = true;
+    this.#socket.destroy();
+  }
+
+  #send(buffer: Uint8Array, start: number, end: number): void {
+    const view = Buffer.from(buffer.buffer, buffer.byteOffset + start, end - start);
+    this.#socket.write(view, this.#onWritten);
+  }
+
+  // Also called, one tick late, for writes that were taken at once: those find either nothing in
+  // flight or a later write that still is.
+  #written(error: Error | null | undefined): void {
+    if (error !== null && error !== undefined) return;
+    if (this.#inFlightBytes === 0 || this.#socket.writableLength > 0) return;
+    this.#outgoing.taken(this.#inFlightBytes);
+    this.#inFlightBytes = 0;
+    this.#sendWaiting();
+    if (this.#inFlightBytes > 0) return;
+    if (this.#isEnding) this.#finish();
+    else this.#events.drained();
+  }
+
+  #sendWaiting(): void {
+    let head = this.#outgoing.head();
+    while (head !== undefined) {
+      const byteCount = head.end - head.start;
+      this.#send(head.buffer, head.start, head.end);
+      if (this.#socket.writableLength > 0) {
+        this.#inFlightBytes = byteCount;
+        return;
+      }
+      this.#outgoing.taken(byteCount);
+      head = this.#outgoing.head();
+    }
+  }
+
+  // Unread input at the moment of closing would make the kernel send a reset, and that can destroy
+  // our last frames at the other end: so read on, into nothing, until the peer closes too.
+  #finish(): void {
+    const socket = this.#socket;
+    socket.end();
+    socket.resume();
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once("close", () => clearTimeout(timer));
+  }
+}
+
+function infoOf(socket: Socket): TransportInfo {
+  return {
+    peerHost: plainHost(socket.remoteAddress),
+    peerPort: socket.remotePort ?? 0,
+    localHost: plainHost(socket.localAddress),
+    localPort: socket.localPort ?? 0,
+    isTls: false,
+  };
+}

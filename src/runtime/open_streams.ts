@@ -1,0 +1,39 @@
+// The accepted streams of one listener that are still open, so that stopping can wait for their last
+// bytes and then leave nothing behind. The net adapters add and remove; it never reads or writes.
+
+/** The part of a stream that stopping needs. */
+export interface Destroyable {
+  destroy(): void;
+}
+
+/** Open streams of one listener. */
+export class OpenStreams {
+  readonly #streams = new Set<Destroyable>();
+  #onEmpty: (() => void) | null = null;
+
+  /** A stream was accepted. */
+  add(stream: Destroyable): void {
+    this.#streams.add(stream);
+  }
+
+  /** A stream is gone. */
+  delete(stream: Destroyable): void {
+    this.#streams.delete(stream);
+    if (this.#streams.size === 0) this.#onEmpty?.();
+  }
+
+  /** Resolves when every stream is gone; what is left after `graceMs` is destroyed. */
+  async close(graceMs: number): Promise<void> {
+    if (this.#streams.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        for (const stream of [...this.#streams]) stream.destroy();
+      }, graceMs);
+      this.#onEmpty = () => {
+        clearTimeout(timer);
+        this.#onEmpty = null;
+        resolve();
+      };
+    });
+  }
+}
