@@ -1,5 +1,6 @@
 // The envelope of a method frame, written around arguments whose size is known only afterwards. Used
-// by the generated encoders; hot methods write their whole frame at once (hot_methods.ts).
+// by the generated encoders and by the session's dispatch; hot methods write their whole frame at
+// once (hot_frames.ts).
 //
 //    0      1         3      7             11
 //   +------+---------+------+-------------+-----------+------+
@@ -8,7 +9,22 @@
 //                           |<---------- size ------->|
 
 import type { ByteWriter } from "../lib/byte_writer.ts";
-import { FRAME_END, FRAME_METHOD } from "./frame.ts";
+import { readU32 } from "../lib/bytes.ts";
+import { ConnectionError } from "./errors.ts";
+import { FRAME_END, FRAME_METHOD, payloadSnippet } from "./frame.ts";
+import { FRAME_ERROR } from "./reply_code.ts";
+
+/** Bytes of a method's payload before its arguments: class and method id. */
+export const METHOD_KEY_BYTES = 4;
+
+/** The key of the method whose frame's payload is `bytes[start, end)`; 501 if it has none. */
+export function readMethodKey(bytes: Uint8Array, start: number, end: number): number {
+  if (end - start < METHOD_KEY_BYTES) {
+    const snippet = payloadSnippet(bytes, start, end);
+    throw new ConnectionError(FRAME_ERROR, `type ${FRAME_METHOD}, ${snippet}: unknown_frame`);
+  }
+  return readU32(bytes, start);
+}
 
 /** Begins a method frame and returns where its size belongs. */
 export function beginMethod(out: ByteWriter, channel: number, methodKey: number): number {

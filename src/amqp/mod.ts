@@ -10,6 +10,7 @@ export * from "./frame.ts";
 export * from "./frame_parser.ts";
 export * from "./hot_frames.ts";
 export * from "./hot_methods.ts";
+export * from "./method_frame.ts";
 export * from "./methods_gen.ts";
 export * from "./properties.ts";
 export * from "./raw_properties.ts";

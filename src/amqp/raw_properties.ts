@@ -5,7 +5,7 @@
 import { EMPTY_BYTES } from "../lib/bytes.ts";
 import { decodeText } from "../lib/text.ts";
 import { syntaxError } from "./errors.ts";
-import { decodeFieldTable, decodeFieldValue } from "./field_table.ts";
+import { decodeFieldTable, decodeFieldValue, FIELD_TABLE_LIMITS } from "./field_table.ts";
 import type { FieldTable, FieldValue } from "./field_value.ts";
 import {
   DELIVERY_MODE_PERSISTENT,
@@ -49,14 +49,17 @@ export class RawProperties {
     return (this.flags & flag) !== 0;
   }
 
-  /** Checks that all values, nested headers included, add up to exactly these bytes; else 502. */
-  check(): void {
+  /**
+   * Checks that all values add up to exactly these bytes and that headers decode within `depthMax`
+   * levels; else 502. What passes can be handed to consumers as it is.
+   */
+  check(depthMax: number = FIELD_TABLE_LIMITS.depthMax): void {
     const { bytes, end, flags } = this;
     let at = this.start + 2;
     for (let flag = PROPERTY_CONTENT_TYPE; flag >= PROPERTY_CLUSTER_ID; flag >>= 1) {
       if ((flags & flag) === 0) continue;
       const next = skipProperty(bytes, at, end, flag);
-      if (flag === PROPERTY_HEADERS) checkTable(bytes, at + 4, next);
+      if (flag === PROPERTY_HEADERS) checkTable(bytes, at + 4, next, depthMax);
       at = next;
     }
     if (at !== end) throw syntaxError("content properties have surplus bytes");

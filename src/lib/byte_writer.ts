@@ -58,7 +58,8 @@ export class ByteWriter {
 
   /** Appends an unsigned 16-bit integer. */
   u16(value: number): void {
-    putU16(this.bytes, this.reserve(2), value);
+    const at = this.reserve(2);
+    putU16(this.bytes, at, value);
   }
 
   /** Appends a 32-bit integer, signed or unsigned. */

@@ -80,7 +80,8 @@ const CACHED_BYTES_MAX = 255;
 
 /**
  * Remembers the text of short byte ranges (names, routing keys). A hit allocates nothing. Direct
- * mapped, so its memory is bounded by the slot count; what is not UTF-8 is decoded leniently.
+ * mapped, so its memory is bounded by the slot count. Strict, so that different bytes are never the
+ * same name.
  */
 export class TextCache {
   readonly #mask: number;
@@ -96,13 +97,14 @@ export class TextCache {
     this.#texts = new Array<string>(size).fill("");
   }
 
-  /** The text of `bytes[start, end)`. */
-  decode(bytes: Uint8Array, start: number, end: number): string {
-    if (end - start > CACHED_BYTES_MAX) return decodeText(bytes, start, end);
+  /** The text of `bytes[start, end)`, or `undefined` if it is not UTF-8. */
+  decode(bytes: Uint8Array, start: number, end: number): string | undefined {
+    if (end - start > CACHED_BYTES_MAX) return decodeTextStrict(bytes, start, end);
     const slot = hashBytes(bytes, start, end) & this.#mask;
     const key = this.#keys[slot];
     if (key !== undefined && rangeEquals(bytes, start, end, key)) return this.#texts[slot]!;
-    const text = decodeText(bytes, start, end);
+    const text = decodeTextStrict(bytes, start, end);
+    if (text === undefined) return undefined;
     const copy = new Uint8Array(end - start);
     copyBytes(copy, 0, bytes, start, end);
     this.#keys[slot] = copy;
