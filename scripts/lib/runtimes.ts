@@ -1,0 +1,100 @@
+// Finds the three runtimes for the scripts: the one we run on, one installed on the machine if it is
+// new enough, else one brought by npm. The versions here are the ones the project is tested with. It
+// installs only Node, below node_modules/.cache; npx keeps its own cache for the others.
+
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+/** Versions used where the machine has no suitable runtime of its own. */
+export const VERSIONS = { deno: "2.9.6", bun: "1.4.5", node: "26.12.1" } as const;
+
+/** The oldest Node that runs the sources as they are. */
+export const NODE_MIN = "22.18.0";
+
+/** The project's folder. */
+export const ROOT: string = fileURLToPath(new URL("../../", import.meta.url));
+
+/** A runtime that the project supports. */
+export type RuntimeName = keyof typeof VERSIONS;
+
+/** Every supported runtime. */
+export const RUNTIMES: readonly RuntimeName[] = ["deno", "bun", "node"];
+
+/** Says whether the dotted version `found` is `wanted` or later. */
+export function isAtLeast(found: string, wanted: string): boolean {
+  const left = numbers(found);
+  const right = numbers(wanted);
+  for (let i = 0; i < right.length; i++) {
+    const difference = (left[i] ?? 0) - right[i]!;
+    if (difference !== 0) return difference > 0;
+  }
+  return true;
+}
+
+function numbers(version: string): number[] {
+  return version.split(/[.+-]/).slice(0, 3).map(Number);
+}
+
+/** The version a command reports with --version, or undefined if it cannot be run. */
+function reportedVersion(command: string): string | undefined {
+  const { stdout, status } = spawnSync(command, ["--version"], { encoding: "utf8" });
+  return status === 0 ? /\d+\.\d+\.\d+/.exec(stdout)?.[0] : undefined;
+}
+
+function installed(command: string, wanted: string): boolean {
+  const found = reportedVersion(command);
+  return found !== undefined && isAtLeast(found, wanted);
+}
+
+/** The command that runs Deno. */
+export function denoCommand(): string[] {
+  if (process.versions["deno"] !== undefined) return [process.execPath];
+  if (installed("deno", VERSIONS.deno)) return ["deno"];
+  return ["npx", "-y", `deno@${VERSIONS.deno}`];
+}
+
+/** The command that runs Bun. */
+export function bunCommand(): string[] {
+  if (process.versions["bun"] !== undefined) return [process.execPath];
+  if (installed("bun", VERSIONS.bun)) return ["bun"];
+  return ["npx", "-y", `bun@${VERSIONS.bun}`];
+}
+
+/**
+ * The command that runs a Node able to run the sources: an exact version if one is asked for, else
+ * the installed one if it is new enough, else a current one.
+ */
+export function nodeCommand(version?: string): string[] {
+  if (version === undefined && installed("node", NODE_MIN)) return ["node"];
+  return [installNode(version ?? VERSIONS.node)];
+}
+
+/** The command that runs a runtime. */
+export function runtimeCommand(runtime: RuntimeName): string[] {
+  if (runtime === "deno") return denoCommand();
+  return runtime === "bun" ? bunCommand() : nodeCommand();
+}
+
+/** The command that runs a TypeScript file of the project, Node's register hooks not included. */
+export function runFileCommand(runtime: RuntimeName, file: string): string[] {
+  const run = runtime === "deno" ? ["run", "-A", file] : [file];
+  return [...runtimeCommand(runtime), ...run];
+}
+
+function installNode(version: string): string {
+  const folder = `${ROOT}node_modules/.cache/node-${version}`;
+  const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
+  const binary = `${folder}/node_modules/${name}/bin/node`;
+  if (existsSync(binary)) return binary;
+  mkdirSync(folder, { recursive: true });
+  // Without a package.json of its own npm would install into the project.
+  writeFileSync(`${folder}/package.json`, "{}\n");
+  const args = ["install", "--no-save", "--no-audit", "--no-fund", `${name}@${version}`];
+  const { status, stderr } = spawnSync("npm", args, { cwd: folder, encoding: "utf8" });
+  if (status !== 0 || !existsSync(binary)) {
+    throw new Error(`npm could not bring ${name}@${version}: ${stderr ?? "is npm installed?"}`);
+  }
+  return binary;
+}

@@ -1,0 +1,38 @@
+// The counting that the closing line of every test run rests on.
+import { assertEquals } from "@std/assert";
+import {
+  addCheck,
+  addTally,
+  closingLine,
+  emptyTally,
+  readJunit,
+} from "../../../scripts/lib/tally.ts";
+
+Deno.test("readJunit() counts each runner's form of passed, failed and skipped", () => {
+  const xml = `<testsuites tests="9"><testsuite name="a" failures="9">
+    <testcase name="one" time="1"/>
+    <testcase name="two" line="3" assertions="0" />
+    <testcase name="three" time="1"></testcase>
+    <testcase name="four &lt;a&gt; &quot;b&quot;"><failure message="x > y">text</failure></testcase>
+    <testcase name="five"><error>text</error></testcase>
+    <testcase name="six"><skipped type="skipped" message="true"/></testcase>
+    <testcase name="seven">
+      <system-out>a failure and an error and &lt;skipped&gt; in words</system-out>
+    </testcase>
+  </testsuite></testsuites>`;
+  assertEquals(readJunit(xml, "deno"), {
+    passed: 4,
+    failed: 2,
+    skipped: 1,
+    failures: ['deno: four <a> "b"', "deno: five"],
+  });
+});
+
+Deno.test("addTally() and addCheck() sum, closingLine() prints", () => {
+  const total = emptyTally();
+  addTally(total, { passed: 2, failed: 1, skipped: 3, failures: ["x"] });
+  addCheck(total, "lint", true);
+  addCheck(total, "types", false);
+  assertEquals(total.failures, ["x", "types"]);
+  assertEquals(closingLine(total), "3 passed, 2 failed, 3 skipped");
+});
