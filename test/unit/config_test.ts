@@ -1,0 +1,216 @@
+// Precedence, refusals and defaults of the configuration.
+
+import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { DEFAULT_LIMITS } from "../../src/broker/limits.ts";
+import { ConfigError, type ConfigSources, defaultConfig, loadCommand } from "../../src/config.ts";
+
+function sources(
+  args: string[],
+  environment: Record<string, string> = {},
+  files: Record<string, string> = {},
+): ConfigSources {
+  return {
+    args,
+    environment: () => environment,
+    readTextFile: (path) => {
+      const text = files[path];
+      if (text === undefined) throw new Error(`ENOENT: no such file, open '${path}'\nat somewhere`);
+      return text;
+    },
+  };
+}
+
+function run(...given: Parameters<typeof sources>) {
+  const command = loadCommand(sources(...given));
+  if (command.kind !== "run") throw new Error(`expected run, got ${command.kind}`);
+  return command.config;
+}
+
+function refusal(...given: Parameters<typeof sources>): string {
+  const error = assertThrows(() => loadCommand(sources(...given)), ConfigError);
+  assertEquals(error.message.includes("\n"), false, "a refusal is one line");
+  return error.message;
+}
+
+Deno.test("loadCommand() gives the defaults when nothing is set", () => {
+  const config = run([]);
+  assertEquals(config, defaultConfig());
+  assertEquals(config.bind, "127.0.0.1");
+  assertEquals([config.amqpPort, config.httpPort], [5672, 15672]);
+  assertEquals(config.limits, { ...DEFAULT_LIMITS });
+});
+
+Deno.test("loadCommand() reads every main flag in both spellings", () => {
+  const config = run([
+    "--bind",
+    "::1",
+    "--amqp-port=0",
+    "--http-port",
+    "8080",
+    "--log-level=debug",
+  ]);
+  assertEquals(config.bind, "::1");
+  assertEquals([config.amqpPort, config.httpPort], [0, 8080]);
+  assertEquals(config.logLevel, "debug");
+});
+
+Deno.test("loadCommand() accepts --memory bare, with a value and from the environment", () => {
+  assertEquals(run(["--memory"]), defaultConfig());
+  assertEquals(run(["--memory=true", "--amqp-port", "1"]).amqpPort, 1);
+  assertEquals(run([], { REPRISE_MEMORY: "true" }), defaultConfig());
+});
+
+Deno.test("loadCommand() lets flags win over the environment and the environment over the file", () => {
+  const file = '{"amqpPort": 1, "httpPort": 2, "logLevel": "error"}';
+  const environment = {
+    REPRISE_CONFIG: "a.json",
+    REPRISE_HTTP_PORT: "3",
+    REPRISE_LOG_LEVEL: "info",
+  };
+  const config = run(["--log-level", "debug"], environment, { "a.json": file });
+  assertEquals([config.amqpPort, config.httpPort, config.logLevel], [1, 3, "debug"]);
+});
+
+Deno.test("loadCommand() takes --config over REPRISE_CONFIG", () => {
+  const files = { "a.json": '{"amqpPort": 1}', "b.json": '{"amqpPort": 2}' };
+  assertEquals(run(["--config", "b.json"], { REPRISE_CONFIG: "a.json" }, files).amqpPort, 2);
+});
+
+Deno.test("loadCommand() sets every limit from flag, environment and file", () => {
+  for (const key of Object.keys(DEFAULT_LIMITS) as (keyof typeof DEFAULT_LIMITS)[]) {
+    const value = key === "channelMax" ? 9 : 2_000_000;
+    const usable = ["heartbeatSeconds"].includes(key) ? 7 : value;
+    const dashed = key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const variable = `REPRISE_${dashed.replaceAll("-", "_").toUpperCase()}`;
+    const amount = key === "connectionCountMax" ? 99 : usable;
+    assertEquals(run([`--${dashed}`, String(amount)]).limits[key], amount, dashed);
+    assertEquals(run([], { [variable]: String(amount) }).limits[key], amount, variable);
+    const files = { f: JSON.stringify({ limits: { [key]: amount } }) };
+    assertEquals(run(["--config", "f"], {}, files).limits[key], amount, key);
+  }
+});
+
+Deno.test("loadCommand() refuses an unknown flag with the accepted ones", () => {
+  const message = refusal(["--amqp-prot", "1"]);
+  assertStringIncludes(message, "unknown flag --amqp-prot, accepted: --bind --amqp-port");
+  assertStringIncludes(message, "--help");
+  assertStringIncludes(refusal(["serve"]), "unknown argument serve");
+});
+
+Deno.test("loadCommand() refuses a wrong value with the accepted ones", () => {
+  assertEquals(
+    refusal(["--amqp-port", "x"]),
+    '--amqp-port: "x" is not accepted, use a whole number from 0 to 65535',
+  );
+  for (const port of ["-1", "65536", "1.5", "", " 1", "1e3", "0x10"]) {
+    assertStringIncludes(refusal([`--amqp-port=${port}`]), "--amqp-port");
+  }
+  assertEquals(
+    refusal([], { REPRISE_LOG_LEVEL: "loud" }),
+    'REPRISE_LOG_LEVEL: "loud" is not accepted, use debug, info, warn, error',
+  );
+  assertEquals(
+    refusal(["--config", "f"], {}, { f: '{"limits": {"channelMax": 0}}' }),
+    "f: limits: channelMax: 0 is not accepted, use a whole number from 1 to 65535",
+  );
+  assertStringIncludes(refusal(["--memory=false"]), "--memory");
+});
+
+Deno.test("loadCommand() refuses a flag without its value", () => {
+  assertStringIncludes(refusal(["--bind"]), "--bind: a value is missing");
+  assertStringIncludes(refusal(["--bind", "--memory"]), "--bind: a value is missing");
+  assertStringIncludes(refusal(["--config"]), "--config: a value is missing");
+});
+
+Deno.test("loadCommand() refuses --data-dir from every source and says what to do", () => {
+  const reason =
+    "is not accepted, use --memory or nothing: a store on disk comes in a later version";
+  assertStringIncludes(refusal(["--data-dir", "/tmp/x"]), reason);
+  assertStringIncludes(refusal([], { REPRISE_DATA_DIR: "/tmp/x" }), reason);
+  assertStringIncludes(refusal(["--config", "f"], {}, { f: '{"dataDir": "x"}' }), reason);
+});
+
+Deno.test("loadCommand() refuses unknown variables of ours and leaves others alone", () => {
+  assertStringIncludes(
+    refusal([], { REPRISE_PORT: "1" }),
+    "unknown environment variable REPRISE_PORT",
+  );
+  assertEquals(run([], { PATH: "/bin", REPRISED: "1" }), defaultConfig());
+});
+
+Deno.test("loadCommand() refuses a file that is missing, not JSON, or has unknown names", () => {
+  assertMatch(
+    refusal(["--config", "no.json"]),
+    /^cannot read the configuration file no\.json: ENOENT/,
+  );
+  assertMatch(refusal(["--config", "f"], {}, { f: "{" }), /^f: not JSON: /);
+  assertStringIncludes(refusal(["--config", "f"], {}, { f: "[]" }), "f: [] is not accepted");
+  assertStringIncludes(
+    refusal(["--config", "f"], {}, { f: '{"port": 1}' }),
+    'unknown setting in f: "port", accepted: bind amqpPort',
+  );
+  assertStringIncludes(
+    refusal(["--config", "f"], {}, { f: '{"limits": {"x": 1}}' }),
+    'unknown setting in f: limits: "x", accepted: connectionCountMax',
+  );
+});
+
+Deno.test("loadCommand() reads users from the file and from the environment", () => {
+  const users = [{ name: "app", password: "secret" }, {
+    name: "guest",
+    password: "x",
+    tags: ["monitoring"],
+  }];
+  const expected = [
+    { name: "app", password: "secret", tags: [], loopbackOnly: false },
+    { name: "guest", password: "x", tags: ["monitoring"], loopbackOnly: true },
+  ];
+  assertEquals(run(["--config", "f"], {}, { f: JSON.stringify({ users }) }).users, expected);
+  assertEquals(run([], { REPRISE_USERS: JSON.stringify(users) }).users, expected);
+});
+
+Deno.test("loadCommand() refuses users that are not complete, not unique or have unknown tags", () => {
+  const wrong = [
+    "x",
+    "{}",
+    "[1]",
+    '[{"name": "a"}]',
+    '[{"name": "", "password": "b"}]',
+    '[{"name": "a", "password": ""}]',
+    '[{"name": "a", "password": "b", "tags": ["root"]}]',
+    '[{"name": "a", "password": "b", "age": 1}]',
+    '[{"name": "a", "password": "b"}, {"name": "a", "password": "c"}]',
+  ];
+  for (const text of wrong) {
+    assertStringIncludes(refusal([], { REPRISE_USERS: text }), "REPRISE_USERS", text);
+  }
+});
+
+Deno.test("loadCommand() answers --help and --version before it reads anything else", () => {
+  const silent: Omit<ConfigSources, "args"> = {
+    environment: () => {
+      throw new Error("not to be read");
+    },
+    readTextFile: () => {
+      throw new Error("not to be read");
+    },
+  };
+  const help = loadCommand({ args: ["--help"], ...silent });
+  if (help.kind !== "help") throw new Error("expected help");
+  for (const name of ["--bind", "--amqp-port", "--config", "--channel-max", "REPRISE_AMQP_PORT"]) {
+    assertStringIncludes(help.text, name);
+  }
+  assertEquals(loadCommand({ args: ["--version"], ...silent }), { kind: "version" });
+  assertEquals(loadCommand({ args: ["-h"], ...silent }).kind, "help");
+});
+
+Deno.test("loadCommand() says so when the environment may not be read", () => {
+  const denied = {
+    ...sources([]),
+    environment: () => {
+      throw new Error("Requires env access, run again with the --allow-env flag");
+    },
+  };
+  const error = assertThrows(() => loadCommand(denied), ConfigError);
+  assertStringIncludes(error.message, "cannot read the environment: Requires env access");
+});
