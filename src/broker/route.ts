@@ -44,6 +44,7 @@ export class RouteResult {
     this.count = 0;
     this.isCacheable = true;
     this.stamp = 0;
+    this.matchCount = 0;
   }
 
   /** Adds a queue unless it is there already. */

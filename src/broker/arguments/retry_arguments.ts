@@ -1,0 +1,125 @@
+// The arguments of automatic retries (spec/retries.md sections 1 and 8): their types and ranges, what
+// they may not be combined with, and the settings they come to. Called while a queue is declared;
+// how long a message then waits is the retry rules' business, not this file's.
+
+import type { FieldTable } from "../../amqp/field_value.ts";
+import { booleanOf, integerOf, textOf } from "../../amqp/field_value.ts";
+import { RETRIED_NAME_BYTES_MAX, utf8Bytes } from "../names.ts";
+import { preconditionFailed } from "./argument_error.ts";
+import type { Validator } from "./validators.ts";
+import { integersWithin, integerWithin, oneOf } from "./validators.ts";
+
+/** First delay in ms; its presence enables retries. */
+export const RETRY_MIN = "x-delayed-retry-min";
+/** Growth: absent linear, 1 constant, from 2 exponential. */
+export const RETRY_MULTIPLIER = "x-delayed-retry-multiplier";
+/** Longest single delay in ms. */
+export const RETRY_MAX = "x-delayed-retry-max";
+/** By how many percent a delay may be shortened at random. */
+export const RETRY_JITTER = "x-delayed-retry-jitter";
+/** Explicit delays in ms; enables retries. */
+export const RETRY_DELAYS = "x-delayed-retry-delays";
+/** Which returns are delayed, RabbitMQ's dialect. */
+export const RETRY_TYPE = "x-delayed-retry-type";
+
+/** How a queue delays what is returned to it. */
+export interface RetrySettings {
+  /** First delay; 0 with explicit delays. */
+  readonly minMs: number;
+  /** 0 linear, 1 constant, from 2 exponential. */
+  readonly multiplier: number;
+  /** Longest single delay; 0 if unset. */
+  readonly maxMs: number;
+  readonly jitterPercent: number;
+  /** The explicit schedule, its last entry repeating; null without one. */
+  readonly delaysMs: readonly number[] | null;
+  /** Empty for the behaviour without a type. */
+  readonly type: "" | "all" | "failed" | "returned";
+}
+
+const MS_MAX = Number.MAX_SAFE_INTEGER;
+const MULTIPLIER_MAX = 2 ** 31 - 1;
+const DELAY_COUNT_MAX = 64;
+const TYPES: readonly string[] = ["all", "failed", "returned", "disabled"];
+const DISABLED = "disabled";
+
+/** The types and ranges of the retry arguments. */
+export const RETRY_VALIDATORS: readonly (readonly [string, Validator])[] = [
+  [RETRY_MIN, integerWithin(1, MS_MAX)],
+  [RETRY_MULTIPLIER, integerWithin(1, MULTIPLIER_MAX)],
+  [RETRY_MAX, integerWithin(1, Infinity)],
+  [RETRY_JITTER, integerWithin(0, 100)],
+  [RETRY_DELAYS, integersWithin(1, MS_MAX, DELAY_COUNT_MAX)],
+  [RETRY_TYPE, oneOf(TYPES, (text) => `unknown value '${text}', expected ${TYPES.join(", ")}`)],
+];
+
+/** Whether these validated arguments switch retries on. */
+export function enablesRetries(args: FieldTable): boolean {
+  return hasSchedule(args) && textOf(args.get(RETRY_TYPE)) !== DISABLED;
+}
+
+function hasSchedule(args: FieldTable): boolean {
+  return args.has(RETRY_MIN) || args.has(RETRY_DELAYS);
+}
+
+/** Refuses combinations that cannot work; the arguments have passed their validators. */
+export function checkRetryCombinations(name: string, args: FieldTable): void {
+  if (textOf(args.get("x-queue-type")) === "stream") refuseOnStream(args);
+  if (args.has(RETRY_DELAYS)) refuseFormula(args);
+  const type = textOf(args.get(RETRY_TYPE));
+  if (type !== undefined && type !== DISABLED && !hasSchedule(args)) {
+    throw preconditionFailed(`${RETRY_TYPE} requires ${RETRY_MIN} or ${RETRY_DELAYS}`);
+  }
+  if (!enablesRetries(args)) return;
+  const enabler = args.has(RETRY_MIN) ? RETRY_MIN : RETRY_DELAYS;
+  if (booleanOf(args.get("x-message-deduplication")) === true) {
+    throw preconditionFailed(`${enabler} cannot be combined with x-message-deduplication`);
+  }
+  if (utf8Bytes(name) > RETRIED_NAME_BYTES_MAX) {
+    throw preconditionFailed(
+      `queue name too long for ${enabler}: at most ${RETRIED_NAME_BYTES_MAX} bytes`,
+    );
+  }
+}
+
+function refuseOnStream(args: FieldTable): void {
+  for (const [name] of RETRY_VALIDATORS) {
+    if (args.has(name)) throw preconditionFailed(`argument ${name} not allowed for streams`);
+  }
+}
+
+function refuseFormula(args: FieldTable): void {
+  for (const name of [RETRY_MIN, RETRY_MULTIPLIER, RETRY_MAX]) {
+    if (args.has(name)) {
+      throw preconditionFailed(`${RETRY_DELAYS} cannot be combined with ${name}`);
+    }
+  }
+}
+
+function numberAt(args: FieldTable, name: string): number {
+  return Math.min(Number(integerOf(args.get(name)) ?? 0), MS_MAX);
+}
+
+function delaysOf(args: FieldTable): readonly number[] | null {
+  const field = args.get(RETRY_DELAYS);
+  return field?.tag === "A" ? field.value.map((item) => Number(integerOf(item))) : null;
+}
+
+/** The settings that validated arguments come to; null if retries stay off. */
+export function retrySettings(args: FieldTable): RetrySettings | null {
+  if (!enablesRetries(args)) return null;
+  return {
+    minMs: numberAt(args, RETRY_MIN),
+    multiplier: numberAt(args, RETRY_MULTIPLIER),
+    maxMs: numberAt(args, RETRY_MAX),
+    jitterPercent: numberAt(args, RETRY_JITTER),
+    delaysMs: delaysOf(args),
+    type: (textOf(args.get(RETRY_TYPE)) ?? "") as RetrySettings["type"],
+  };
+}
+
+/** Whether a retry argument that is present has no effect beside the others. */
+export function isInertRetryArgument(name: string, args: FieldTable): boolean {
+  if (name === RETRY_TYPE) return false;
+  return !enablesRetries(args);
+}

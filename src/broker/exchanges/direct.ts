@@ -1,0 +1,37 @@
+// The direct exchange: a message goes to every destination bound with exactly its key.
+
+import type { Binding } from "../binding.ts";
+import { BindingList } from "../binding.ts";
+import type { RouteMessage, RouteResult } from "../route.ts";
+import type { ExchangeType, RoutingTable } from "./contract.ts";
+
+class DirectTable implements RoutingTable {
+  readonly #lists = new Map<string, BindingList>();
+
+  bind(binding: Binding): void {
+    let list = this.#lists.get(binding.routingKey);
+    if (list === undefined) {
+      list = new BindingList();
+      this.#lists.set(binding.routingKey, list);
+    }
+    list.add(binding);
+  }
+
+  unbind(binding: Binding): void {
+    const list = this.#lists.get(binding.routingKey)!;
+    list.remove(binding);
+    if (list.isEmpty) this.#lists.delete(binding.routingKey);
+  }
+
+  match(routingKey: string, _message: RouteMessage, result: RouteResult): void {
+    const list = this.#lists.get(routingKey);
+    if (list !== undefined) result.addAll(list);
+  }
+}
+
+/** The type `direct`. */
+export const DIRECT: ExchangeType = {
+  name: "direct",
+  usesRoutingKey: true,
+  createTable: () => new DirectTable(),
+};

@@ -1,0 +1,29 @@
+// The fanout exchange: a message goes to every destination bound, whatever its key.
+
+import type { Binding } from "../binding.ts";
+import { BindingList } from "../binding.ts";
+import type { RouteMessage, RouteResult } from "../route.ts";
+import type { ExchangeType, RoutingTable } from "./contract.ts";
+
+class FanoutTable implements RoutingTable {
+  readonly #list = new BindingList();
+
+  bind(binding: Binding): void {
+    this.#list.add(binding);
+  }
+
+  unbind(binding: Binding): void {
+    this.#list.remove(binding);
+  }
+
+  match(_routingKey: string, _message: RouteMessage, result: RouteResult): void {
+    result.addAll(this.#list);
+  }
+}
+
+/** The type `fanout`. */
+export const FANOUT: ExchangeType = {
+  name: "fanout",
+  usesRoutingKey: false,
+  createTable: () => new FanoutTable(),
+};

@@ -1,0 +1,54 @@
+// What one set of binding arguments asks of a message's headers. Bindings with equal arguments share
+// one predicate. Used by headers.ts, which finds the predicates worth asking by name and value.
+
+import type { FieldTable, FieldValue } from "../../amqp/field_value.ts";
+import { fieldsEqual } from "../../amqp/field_value.ts";
+import { BindingList } from "../binding.ts";
+
+/** One header a predicate looks at; `expected` of tag `V` asks for its presence only. */
+export interface HeaderTest {
+  readonly name: string;
+  readonly expected: FieldValue;
+  readonly predicate: HeaderPredicate;
+}
+
+/** What may stand in `x-match`, as RabbitMQ has it. */
+export const MATCH_MODES: readonly string[] = ["all", "any", "all-with-x", "any-with-x"];
+
+/** The conditions of one set of arguments and the bindings that have them. */
+export class HeaderPredicate {
+  /** Whether one header is enough. */
+  readonly isAny: boolean;
+  readonly tests: readonly HeaderTest[];
+  readonly bindings: BindingList = new BindingList();
+  /** The message it was found for last. */
+  foundFor = 0;
+
+  /** Reads the conditions from validated binding arguments. */
+  constructor(args: FieldTable) {
+    const field = args.get("x-match");
+    const mode = field?.tag === "S" ? field.value : "all";
+    this.isAny = mode === "any" || mode === "any-with-x";
+    const withX = mode === "all-with-x" || mode === "any-with-x";
+    const tests: HeaderTest[] = [];
+    for (const [name, expected] of args) {
+      if (name === "x-match" || (!withX && name.startsWith("x-"))) continue;
+      tests.push({ name, expected, predicate: this });
+    }
+    this.tests = tests;
+  }
+
+  /** Whether every test holds. */
+  holdsAll(headers: FieldTable): boolean {
+    for (const test of this.tests) {
+      const actual = headers.get(test.name);
+      if (actual === undefined || !testHolds(test, actual)) return false;
+    }
+    return true;
+  }
+}
+
+/** Whether a header that is there satisfies a test. */
+export function testHolds(test: HeaderTest, actual: FieldValue): boolean {
+  return test.expected.tag === "V" || fieldsEqual(test.expected, actual);
+}

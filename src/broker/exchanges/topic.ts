@@ -1,0 +1,168 @@
+// The topic exchange: patterns of words between dots, `*` for one word, `#` for any number. Patterns
+// share a trie; a key walks it word by word with the set of nodes reached so far, so the cost is
+// words × nodes reached, never the number of bindings, and many `#` cannot make it explode.
+//
+//   bindings a.*.c  a.#  b         key "a.x.c" reaches: a, a.#   then a.*, a.#   then a.*.c, a.#
+//   root ─ a ─ * ─ c
+//      │   └── #
+//      └── b
+//
+// As in RabbitMQ the empty key has no words at all, while "a." has two, the second one empty.
+
+import type { Binding } from "../binding.ts";
+import { BindingList } from "../binding.ts";
+import type { RouteMessage, RouteResult } from "../route.ts";
+import type { ExchangeType, RoutingTable } from "./contract.ts";
+import { TopicWords } from "./topic_words.ts";
+
+const DOT = 0x2e;
+
+class TopicNode {
+  readonly parent: TopicNode | null;
+  /** The word that leads here, -1 at the root and for `*` and `#`. */
+  readonly wordId: number;
+  readonly isHash: boolean;
+  children: Map<number, TopicNode> | null = null;
+  star: TopicNode | null = null;
+  hash: TopicNode | null = null;
+  bindings: BindingList | null = null;
+  /** The step that has this node in its set already. */
+  reachedStep = 0;
+
+  constructor(parent: TopicNode | null, wordId: number, isHash: boolean) {
+    this.parent = parent;
+    this.wordId = wordId;
+    this.isHash = isHash;
+  }
+
+  get isUnused(): boolean {
+    return this.bindings === null && this.children === null && this.star === null &&
+      this.hash === null;
+  }
+}
+
+class TopicTable implements RoutingTable {
+  readonly #words = new TopicWords();
+  readonly #root = new TopicNode(null, -1, false);
+  #step = 0;
+  // The nodes reached before and after a word; only the first so many are meant.
+  #reached: TopicNode[] = [];
+  #reachedCount = 0;
+  #next: TopicNode[] = [];
+  #nextCount = 0;
+
+  bind(binding: Binding): void {
+    let node = this.#root;
+    if (binding.routingKey !== "") {
+      for (const word of binding.routingKey.split(".")) node = this.#descend(node, word);
+    }
+    node.bindings ??= new BindingList();
+    node.bindings.add(binding);
+  }
+
+  #descend(node: TopicNode, word: string): TopicNode {
+    if (word === "*") return node.star ??= new TopicNode(node, -1, false);
+    if (word === "#") return node.hash ??= new TopicNode(node, -1, true);
+    const known = this.#words.find(word, 0, word.length);
+    const child = node.children?.get(known);
+    if (child !== undefined) return child;
+    const added = new TopicNode(node, this.#words.acquire(word), false);
+    node.children ??= new Map();
+    node.children.set(added.wordId, added);
+    return added;
+  }
+
+  unbind(binding: Binding): void {
+    let node = this.#nodeOf(binding.routingKey);
+    const bindings = node.bindings!;
+    bindings.remove(binding);
+    if (bindings.isEmpty) node.bindings = null;
+    while (node.parent !== null && node.isUnused) {
+      this.#detach(node);
+      node = node.parent;
+    }
+  }
+
+  #nodeOf(pattern: string): TopicNode {
+    let node = this.#root;
+    if (pattern === "") return node;
+    for (const word of pattern.split(".")) {
+      if (word === "*") node = node.star!;
+      else if (word === "#") node = node.hash!;
+      else node = node.children!.get(this.#words.find(word, 0, word.length))!;
+    }
+    return node;
+  }
+
+  #detach(node: TopicNode): void {
+    const parent = node.parent!;
+    if (parent.star === node) {
+      parent.star = null;
+    } else if (parent.hash === node) {
+      parent.hash = null;
+    } else {
+      parent.children!.delete(node.wordId);
+      if (parent.children!.size === 0) parent.children = null;
+      this.#words.release(node.wordId);
+    }
+  }
+
+  match(routingKey: string, _message: RouteMessage, result: RouteResult): void {
+    this.#step += 1;
+    this.#reach(this.#root);
+    this.#swap();
+    if (routingKey !== "") this.#walk(routingKey);
+    for (let i = 0; i < this.#reachedCount; i++) {
+      const bindings = this.#reached[i]!.bindings;
+      if (bindings !== null) result.addAll(bindings);
+    }
+  }
+
+  #walk(routingKey: string): void {
+    let start = 0;
+    for (let at = 0; at <= routingKey.length && this.#reachedCount > 0; at++) {
+      if (at < routingKey.length && routingKey.charCodeAt(at) !== DOT) continue;
+      this.#takeWord(this.#words.find(routingKey, start, at));
+      start = at + 1;
+    }
+  }
+
+  // Everything the nodes reached so far lead to by one more word.
+  #takeWord(wordId: number): void {
+    this.#step += 1;
+    for (let i = 0; i < this.#reachedCount; i++) {
+      const node = this.#reached[i]!;
+      if (node.isHash) this.#reach(node);
+      if (node.star !== null) this.#reach(node.star);
+      if (wordId < 0 || node.children === null) continue;
+      const child = node.children.get(wordId);
+      if (child !== undefined) this.#reach(child);
+    }
+    this.#swap();
+  }
+
+  // A node and, because `#` also stands for no word, the chain of `#` below it.
+  #reach(from: TopicNode): void {
+    let node: TopicNode | null = from;
+    while (node !== null && node.reachedStep !== this.#step) {
+      node.reachedStep = this.#step;
+      this.#next[this.#nextCount++] = node;
+      node = node.hash;
+    }
+  }
+
+  #swap(): void {
+    const reached = this.#reached;
+    this.#reached = this.#next;
+    this.#reachedCount = this.#nextCount;
+    this.#next = reached;
+    this.#nextCount = 0;
+  }
+}
+
+/** The type `topic`. */
+export const TOPIC: ExchangeType = {
+  name: "topic",
+  usesRoutingKey: true,
+  createTable: () => new TopicTable(),
+};

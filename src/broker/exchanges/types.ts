@@ -1,0 +1,40 @@
+// The exchange types there are, by name, and the refusal of every other name. A new type is a file
+// next to this one and a line here. RabbitMQ answers 406 to an unknown type since 3.13.
+
+import { ChannelError } from "../../amqp/errors.ts";
+import { PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
+import type { ExchangeType } from "./contract.ts";
+import { DIRECT } from "./direct.ts";
+import { FANOUT } from "./fanout.ts";
+import { HEADERS } from "./headers.ts";
+import { TOPIC } from "./topic.ts";
+
+const TYPES: ReadonlyMap<string, ExchangeType> = new Map(
+  [DIRECT, FANOUT, HEADERS, TOPIC].map((type) => [type.name, type]),
+);
+
+// Types of RabbitMQ's plugins and of LavinMQ that people will ask for.
+const NOT_SUPPORTED_YET: ReadonlySet<string> = new Set([
+  "x-consistent-hash",
+  "x-delayed-exchange",
+  "x-delayed-message",
+  "x-federation-upstream",
+  "x-jms-topic",
+  "x-local-random",
+  "x-modulus-hash",
+  "x-random",
+  "x-recent-history",
+]);
+
+/** Names of the exchange types that can be declared. */
+export const EXCHANGE_TYPE_NAMES: readonly string[] = [...TYPES.keys()];
+
+/** The type of this name, or a 406. */
+export function exchangeType(name: string): ExchangeType {
+  const type = TYPES.get(name);
+  if (type !== undefined) return type;
+  const detail = NOT_SUPPORTED_YET.has(name)
+    ? `exchange type '${name}' is not supported yet`
+    : `unknown exchange type '${name}'`;
+  throw new ChannelError(PRECONDITION_FAILED, detail);
+}
