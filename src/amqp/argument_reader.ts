@@ -2,7 +2,7 @@
 // that is not UTF-8 end the connection. Used by the generated decoders of methods_gen.ts only; the
 // hot methods are read in place by hot_methods.ts.
 
-import { readU16, readU32, readU64 } from "../lib/bytes.ts";
+import { copyOfRange, readU16, readU32, readU64 } from "../lib/bytes.ts";
 import { decodeTextStrict } from "../lib/text.ts";
 import { ConnectionError } from "./errors.ts";
 import type { FieldTableLimits } from "./field_table.ts";
@@ -85,7 +85,7 @@ export class ArgumentReader {
   longstr(): Uint8Array {
     const byteCount = this.long();
     const at = this.#claim(byteCount);
-    return this.#bytes.slice(at, at + byteCount);
+    return copyOfRange(this.#bytes, at, at + byteCount);
   }
 
   /** Skips a long string that the protocol reserves. */

@@ -4,7 +4,7 @@
 
 import { assert } from "../lib/assert.ts";
 import type { ByteWriter } from "../lib/byte_writer.ts";
-import { readU16, readU32 } from "../lib/bytes.ts";
+import { copyOfRange, readU16, readU32 } from "../lib/bytes.ts";
 import { decodeText, decodeTextStrict } from "../lib/text.ts";
 import { syntaxError } from "./errors.ts";
 import type { FieldArray, FieldTable, FieldValue, WholeNumber } from "./field_value.ts";
@@ -94,7 +94,7 @@ class FieldReader {
 
   #block(end: number): Uint8Array {
     const blockEnd = this.#blockEnd(end);
-    const block = this.#bytes.slice(this.#at, blockEnd);
+    const block = copyOfRange(this.#bytes, this.#at, blockEnd);
     this.#at = blockEnd;
     return block;
   }
@@ -103,7 +103,8 @@ class FieldReader {
     const blockEnd = this.#blockEnd(end);
     const start = this.#at;
     this.#at = blockEnd;
-    return decodeTextStrict(this.#bytes, start, blockEnd) ?? this.#bytes.slice(start, blockEnd);
+    return decodeTextStrict(this.#bytes, start, blockEnd) ??
+      copyOfRange(this.#bytes, start, blockEnd);
   }
 
   #number(byteCount: number, end: number): DataView {

@@ -12,7 +12,7 @@
 // the caller again; before that it does only after retain(). An error leaves the parser useless: the
 // connection must stop reading.
 
-import { copyBytes, EMPTY_BYTES, readU16, readU32 } from "../lib/bytes.ts";
+import { copyBytes, copyOfRange, EMPTY_BYTES, readU16, readU32 } from "../lib/bytes.ts";
 import {
   badFrameEnd,
   FRAME_END,
@@ -87,7 +87,7 @@ export class FrameParser {
   /** Copies what is unread, so that the caller may reuse the chunk it handed in last. */
   retain(): void {
     if (this.#isChunkOwned || this.#at === this.#end) return;
-    this.#chunk = this.#chunk.slice(this.#at, this.#end);
+    this.#chunk = copyOfRange(this.#chunk, this.#at, this.#end);
     this.#end -= this.#at;
     this.#at = 0;
     this.#isChunkOwned = true;

@@ -1,7 +1,7 @@
 // Login responses of the SASL mechanisms PLAIN and AMQPLAIN. Decodes only: whether the login is good
 // is for the broker to say. A response without the expected form is a hard 502.
 
-import { bytesEqual } from "../lib/bytes.ts";
+import { bytesEqual, copyOfRange } from "../lib/bytes.ts";
 import { decodeTextStrict, encodeText } from "../lib/text.ts";
 import { syntaxError } from "./errors.ts";
 import { decodeFieldTable } from "./field_table.ts";
@@ -36,7 +36,7 @@ export function decodePlain(response: Uint8Array): Credentials {
   if (authzid.length > 0 && !bytesEqual(authzid, user)) {
     throw syntaxError("PLAIN response names a different authorization identity");
   }
-  return { user: userText(user), password: response.slice(second + 1) };
+  return { user: userText(user), password: copyOfRange(response, second + 1, response.length) };
 }
 
 function longStringBytes(field: FieldValue | undefined): Uint8Array {

@@ -4,7 +4,7 @@
 // the first write, so an idle writer owns none.
 
 import { assert } from "./assert.ts";
-import { copyBytes, EMPTY_BYTES, putI64, putU16, putU32 } from "./bytes.ts";
+import { copyBytes, copyOfRange, EMPTY_BYTES, putI64, putU16, putU32 } from "./bytes.ts";
 import { encodeTextInto } from "./text.ts";
 
 const CAPACITY_MIN = 256;
@@ -174,6 +174,6 @@ export class ByteWriter {
 
   /** A copy of what is written, for callers that keep it. */
   copy(): Uint8Array {
-    return this.bytes.slice(0, this.byteCount);
+    return copyOfRange(this.bytes, 0, this.byteCount);
   }
 }

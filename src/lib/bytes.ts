@@ -75,6 +75,16 @@ export function copyBytes(
   for (let i = start; i < end; i++) target[at++] = source[i]!;
 }
 
+/**
+ * A copy of `bytes[start, end)`. Not `bytes.slice`: where a runtime hands in a Node Buffer, that
+ * shares the memory.
+ */
+export function copyOfRange(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  const copy = new Uint8Array(end - start);
+  copyBytes(copy, 0, bytes, start, end);
+  return copy;
+}
+
 /** Whether `bytes[start, end)` holds exactly the bytes of `other`. */
 export function rangeEquals(
   bytes: Uint8Array,

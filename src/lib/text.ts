@@ -2,7 +2,7 @@
 // before into the same string without allocating. Called by the codec and by whoever needs a name
 // as text. Never strips a byte order mark: what comes out encodes to what went in.
 
-import { copyBytes, hashBytes, rangeEquals } from "./bytes.ts";
+import { copyOfRange, hashBytes, rangeEquals } from "./bytes.ts";
 
 const ENCODER = new TextEncoder();
 const STRICT = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -105,9 +105,7 @@ export class TextCache {
     if (key !== undefined && rangeEquals(bytes, start, end, key)) return this.#texts[slot]!;
     const text = decodeTextStrict(bytes, start, end);
     if (text === undefined) return undefined;
-    const copy = new Uint8Array(end - start);
-    copyBytes(copy, 0, bytes, start, end);
-    this.#keys[slot] = copy;
+    this.#keys[slot] = copyOfRange(bytes, start, end);
     this.#texts[slot] = text;
     return text;
   }

@@ -6,6 +6,7 @@ import {
   bytesEqual,
   compareBytes,
   copyBytes,
+  copyOfRange,
   hashBytes,
   putI64,
   putU16,
@@ -95,4 +96,17 @@ Deno.test("hashBytes() gives FNV-1a's known values when hashing short texts", ()
 Deno.test("hashBytes() chains ranges when the hash of the first is the seed of the second", () => {
   const bytes = new TextEncoder().encode("foobar");
   assertEquals(hashBytes(bytes, 3, 6, hashBytes(bytes, 0, 3)), hashBytes(bytes, 0, 6));
+});
+
+Deno.test("copyOfRange() shares no memory when the bytes are a subclass that slices by reference", () => {
+  // As Node's Buffer does.
+  class Sharing extends Uint8Array<ArrayBuffer> {
+    override slice(start?: number, end?: number): Uint8Array<ArrayBuffer> {
+      return this.subarray(start, end);
+    }
+  }
+  const bytes = Sharing.of(1, 2, 3);
+  const copy = copyOfRange(bytes, 1, 3);
+  bytes.fill(9);
+  assertEquals(copy, Uint8Array.of(2, 3));
 });
