@@ -4,8 +4,9 @@
 
 import { ByteWriter } from "../lib/byte_writer.ts";
 import { EMPTY_BYTES } from "../lib/bytes.ts";
-import { removeHeader } from "../amqp/rewrite_properties.ts";
+import { RawProperties } from "../amqp/raw_properties.ts";
 import { tableKey } from "../amqp/raw_table.ts";
+import { writePropertiesWithout } from "../amqp/rewrite_properties.ts";
 import {
   ENTRY_COUNT_MASK,
   ENTRY_REDELIVERED,
@@ -50,6 +51,7 @@ export class Delivery {
   /** A forged `x-delivery-count` is in the headers and has to be left out. */
   stripsDeliveryCount = false;
   readonly #visible = new ByteWriter();
+  readonly #properties = new RawProperties();
 
   /** Takes over the message whose record `view` shows already. */
   fill(queue: Queue, ref: number, position: number, entry: number): void {
@@ -72,7 +74,8 @@ export class Delivery {
     out.reset();
     out.range(view.bytes, view.addressStart, view.addressEnd);
     const propertiesStart = out.byteCount;
-    removeHeader(out, view.bytes, view.propertiesStart, view.propertiesEnd, BCC);
+    this.#properties.set(view.bytes, view.propertiesStart, view.propertiesEnd);
+    writePropertiesWithout(out, this.#properties, BCC);
     const bodyStart = out.byteCount;
     out.range(view.bytes, view.bodyStart, view.bodyEnd);
     view.bytes = out.bytes;

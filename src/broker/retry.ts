@@ -2,7 +2,7 @@
 // is the message delayed, and for how long (spec/retries.md sections 2, 3 and 8). Pure functions; the
 // queue applies them and counts.
 
-import { backoff } from "../schedule/scheduler.ts";
+import { backoff } from "../schedule/backoff.ts";
 import type { RetrySettings } from "./arguments/queue_arguments.ts";
 
 /** `basic.reject` with requeue. */

@@ -53,7 +53,8 @@ export function writeRecord(block: Block, message: MessageSource, ref: number): 
   const addressBytes = message.addressEnd - message.addressStart;
   const propertiesBytes = message.propertiesEnd - message.propertiesStart;
   const bodyBytes = message.bodyEnd - message.bodyStart;
-  const recordBytes = Math.ceil((HEADER_BYTES + addressBytes + propertiesBytes + bodyBytes) / 8) * 8;
+  const recordBytes = Math.ceil((HEADER_BYTES + addressBytes + propertiesBytes + bodyBytes) / 8) *
+    8;
   const word = at >>> 2;
   const words = block.words;
   words[word] = recordBytes;

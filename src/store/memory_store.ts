@@ -5,14 +5,7 @@
 import { Arena } from "./arena.ts";
 import { ChunkPool } from "./lane_chunk.ts";
 import { type MemoryAccount, MemoryLane } from "./memory_lane.ts";
-import type {
-  EntrySink,
-  MessageSource,
-  ReadWaiter,
-  ReadyLane,
-  RecordView,
-  Store,
-} from "./port.ts";
+import type { EntrySink, MessageSource, ReadWaiter, ReadyLane, RecordView, Store } from "./port.ts";
 
 /** A {@link Store} without files. */
 export class MemoryStore implements Store {
@@ -36,6 +29,10 @@ export class MemoryStore implements Store {
 
   release(ref: number): void {
     this.#arena.release(ref);
+  }
+
+  describe(ref: number, view: RecordView): void {
+    this.#arena.open(ref, view);
   }
 
   open(ref: number, view: RecordView): boolean {

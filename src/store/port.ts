@@ -133,6 +133,8 @@ export interface Store {
   append(message: MessageSource, holderCount: number): number;
   /** One holder fewer; the last one frees the record. */
   release(ref: number): void;
+  /** Fills in what is known without the bytes (sizes, flags, times); always answers at once. */
+  describe(ref: number, view: RecordView): void;
   /** Points `view` at a record; false when its bytes are not resident (then `request` them). */
   open(ref: number, view: RecordView): boolean;
   /** Asks for the bytes of a record; the waiter is told in a later turn. */

@@ -1,0 +1,137 @@
+// The node: vhosts, the message store, timers, metrics and the work of a turn. The session layer calls
+// beginTurn, runs its input, then dispatch and endTurn; management reads the same objects. The broker
+// is given the time and randomness and never does I/O.
+
+import type { Logger } from "../lib/logger.ts";
+import type { Scheduler } from "../schedule/scheduler.ts";
+import type { Store } from "../store/port.ts";
+import { DeadLetters } from "./dead_letters.ts";
+import { DelayedTable } from "./delayed.ts";
+import { Delivery } from "./delivery.ts";
+import { dispatchQueue } from "./dispatch.ts";
+import type { Limits } from "./limits.ts";
+import { Metrics } from "./metrics.ts";
+import type { Queue } from "./queue.ts";
+import { Timers } from "./timers.ts";
+import type { Users } from "./users.ts";
+import { VHost } from "./vhost.ts";
+
+const TIMERS_PER_TURN_MAX = 8192;
+const DEAD_LETTERS_PER_TURN_MAX = 8192;
+// Publishers come back when memory has fallen a little below the watermark, not at every byte.
+const MEMORY_RESUME_RATIO = 0.95;
+
+/** What a broker is made of. */
+export interface BrokerOptions {
+  store: Store;
+  scheduler: Scheduler;
+  limits: Limits;
+  logger: Logger;
+  users: Users;
+  /** Numbers in [0, 1): jitter and generated names. */
+  random: () => number;
+}
+
+/** One node. */
+export class Broker {
+  readonly store: Store;
+  readonly scheduler: Scheduler;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  readonly users: Users;
+  readonly random: () => number;
+  readonly metrics: Metrics = new Metrics();
+  readonly timers: Timers;
+  readonly delayedTable: DelayedTable = new DelayedTable();
+  readonly deadLetters: DeadLetters;
+  /** The one delivery in the making; see delivery.ts. */
+  readonly delivery: Delivery = new Delivery();
+  readonly vhosts: Map<string, VHost> = new Map();
+  /** Broker time of this turn, ms. */
+  nowMs = 0;
+  /** Bytes of memory that the session layer holds: outboxes and unfinished content. */
+  extraMemoryBytes = 0;
+  #scheduled: Queue[] = [];
+  #dispatching: Queue[] = [];
+  #isMemoryBlocked = false;
+  #hasHousekeeping = false;
+
+  constructor(options: BrokerOptions) {
+    this.store = options.store;
+    this.scheduler = options.scheduler;
+    this.limits = options.limits;
+    this.logger = options.logger;
+    this.users = options.users;
+    this.random = options.random;
+    this.timers = new Timers(this.scheduler);
+    this.deadLetters = new DeadLetters(this);
+    this.vhosts.set("/", new VHost(this, "/"));
+  }
+
+  /** Starts a turn at broker time `nowMs` and runs the timers that are due, at most a budget of them. */
+  beginTurn(nowMs: number): void {
+    this.nowMs = Math.max(this.nowMs, nowMs);
+    this.scheduler.runDue(this.nowMs, TIMERS_PER_TURN_MAX);
+  }
+
+  /** Works off dead letters and delivers from every queue that changed. */
+  dispatch(): void {
+    let budget = DEAD_LETTERS_PER_TURN_MAX;
+    do {
+      budget -= this.deadLetters.run(budget);
+      this.#dispatchScheduled();
+    } while (this.deadLetters.count > 0 && budget > 0);
+  }
+
+  /** Ends the turn: its batch, a bounded step of housekeeping and the look at memory. */
+  endTurn(): void {
+    this.store.commit();
+    this.#hasHousekeeping = this.store.maintain();
+    const limit = this.limits.memoryBytesMax;
+    const threshold = this.#isMemoryBlocked ? limit * MEMORY_RESUME_RATIO : limit;
+    this.#isMemoryBlocked = this.memoryBytes > threshold;
+  }
+
+  /** Bytes of memory held for messages, wherever they are. */
+  get memoryBytes(): number {
+    return this.store.memoryBytes + this.delayedTable.memoryBytes + this.extraMemoryBytes;
+  }
+
+  /** Whether publishers are to be blocked until consumers have made room. */
+  get isMemoryBlocked(): boolean {
+    return this.#isMemoryBlocked;
+  }
+
+  /** Whether another turn should follow soon although nothing new has come. */
+  get hasMoreWork(): boolean {
+    return this.deadLetters.count > 0 || this.#hasHousekeeping || this.#scheduled.length > 0 ||
+      this.scheduler.nextDueMs() <= this.nowMs;
+  }
+
+  /** The queue is looked at before the turn ends. */
+  schedule(queue: Queue): void {
+    if (queue.isScheduled || queue.isDeleted) return;
+    queue.isScheduled = true;
+    this.#scheduled.push(queue);
+  }
+
+  /** Any consumer of the queue may have capacity again: an outbox drained, flow went on. */
+  markDirty(queue: Queue): void {
+    queue.consumers.unblockAll();
+    this.schedule(queue);
+  }
+
+  #dispatchScheduled(): void {
+    const queues = this.#scheduled;
+    this.#scheduled = this.#dispatching;
+    this.#dispatching = queues;
+    for (let index = 0; index < queues.length; index++) {
+      const queue = queues[index]!;
+      queue.isScheduled = false;
+      if (queue.isDeleted) continue;
+      dispatchQueue(queue, this.delivery);
+      queue.dispatched();
+    }
+    queues.length = 0;
+  }
+}

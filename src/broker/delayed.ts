@@ -1,0 +1,195 @@
+// A queue's retry queue: the messages it holds back until their delay is over, as a group of timers in
+// the scheduler (spec/retries.md sections 5 and 6). Queue puts messages in and gets them back when
+// they are due; nothing here decides how long a message waits or what becomes of it.
+
+import type { Scheduler } from "../schedule/scheduler.ts";
+
+const CAPACITY_MIN = 64;
+const NONE = 0xffff_ffff;
+
+/** Node-wide table of delayed messages; a timer's payload is an index into it. */
+export class DelayedTable {
+  #refs = new Uint32Array(CAPACITY_MIN);
+  #entries = new Uint32Array(CAPACITY_MIN);
+  #bodyBytes = new Uint32Array(CAPACITY_MIN);
+  #positions = new Float64Array(CAPACITY_MIN);
+  /** When the delay ends; the timer may be set earlier, for an expiry. */
+  #dueMs = new Float64Array(CAPACITY_MIN);
+  #firstFree = NONE;
+  #unused = 0;
+  count = 0;
+  bodyBytes = 0;
+
+  /** Bytes of the arrays. */
+  get memoryBytes(): number {
+    return this.#refs.length * 28;
+  }
+
+  refAt(index: number): number {
+    return this.#refs[index]!;
+  }
+
+  entryAt(index: number): number {
+    return this.#entries[index]!;
+  }
+
+  bodyBytesAt(index: number): number {
+    return this.#bodyBytes[index]!;
+  }
+
+  positionAt(index: number): number {
+    return this.#positions[index]!;
+  }
+
+  dueMsAt(index: number): number {
+    return this.#dueMs[index]!;
+  }
+
+  /** Enters a message and returns its index. */
+  add(message: DelayedMessage): number {
+    const index = this.#allocate();
+    this.#refs[index] = message.ref;
+    this.#entries[index] = message.entry;
+    this.#bodyBytes[index] = message.bodyBytes;
+    this.#positions[index] = message.position;
+    this.#dueMs[index] = message.dueMs;
+    this.count++;
+    this.bodyBytes += message.bodyBytes;
+    return index;
+  }
+
+  /** Forgets a message. */
+  remove(index: number): void {
+    this.count--;
+    this.bodyBytes -= this.#bodyBytes[index]!;
+    this.#refs[index] = this.#firstFree;
+    this.#firstFree = index;
+    if (this.count === 0 && this.#refs.length > CAPACITY_MIN * 64) this.#resize(CAPACITY_MIN);
+    if (this.count === 0) {
+      this.#firstFree = NONE;
+      this.#unused = 0;
+    }
+  }
+
+  #allocate(): number {
+    const free = this.#firstFree;
+    if (free !== NONE) {
+      this.#firstFree = this.#refs[free]!;
+      return free;
+    }
+    if (this.#unused === this.#refs.length) this.#resize(this.#refs.length * 2);
+    return this.#unused++;
+  }
+
+  #resize(capacity: number): void {
+    const kept = Math.min(this.#refs.length, capacity);
+    this.#refs = resized(this.#refs, new Uint32Array(capacity), kept);
+    this.#entries = resized(this.#entries, new Uint32Array(capacity), kept);
+    this.#bodyBytes = resized(this.#bodyBytes, new Uint32Array(capacity), kept);
+    this.#positions = resized(this.#positions, new Float64Array(capacity), kept);
+    this.#dueMs = resized(this.#dueMs, new Float64Array(capacity), kept);
+  }
+}
+
+function resized<T extends Float64Array | Uint32Array>(from: T, to: T, count: number): T {
+  to.set(from.subarray(0, count));
+  return to;
+}
+
+/** A message to be held back, or one that is. */
+export interface DelayedMessage {
+  ref: number;
+  position: number;
+  entry: number;
+  bodyBytes: number;
+  /** Broker time at which the delay ends, ms. */
+  dueMs: number;
+}
+
+/** A delayed message as management lists it. */
+export interface ListedDelay extends DelayedMessage {
+  /** Names the message as long as it is delayed. */
+  id: number;
+}
+
+/** The delayed messages of one queue. */
+export class RetryQueue {
+  readonly name: string;
+  readonly #scheduler: Scheduler;
+  readonly #table: DelayedTable;
+  readonly #group: number;
+  count = 0;
+  bodyBytes = 0;
+
+  /** `onDue` gets the table index of each message whose timer fires; it must `take` it. */
+  constructor(
+    name: string,
+    parts: { scheduler: Scheduler; table: DelayedTable; onDue: (index: number) => void },
+  ) {
+    this.name = name;
+    this.#scheduler = parts.scheduler;
+    this.#table = parts.table;
+    this.#group = parts.scheduler.openGroup(parts.onDue);
+  }
+
+  /**
+   * Holds a message back until `wakeMs`, which is its due time or an earlier expiry.
+   * @throws SchedulerFullError when no timer can be had; nothing has changed then
+   */
+  add(message: DelayedMessage, wakeMs: number): void {
+    const index = this.#table.add(message);
+    try {
+      this.#scheduler.insert(this.#group, wakeMs, index);
+    } catch (error) {
+      this.#table.remove(index);
+      throw error;
+    }
+    this.count++;
+    this.bodyBytes += message.bodyBytes;
+  }
+
+  /** Gives up the message whose timer has fired. */
+  take(index: number): void {
+    this.count--;
+    this.bodyBytes -= this.#table.bodyBytesAt(index);
+    this.#table.remove(index);
+  }
+
+  /** Gives up everything, in order of the timers. */
+  clear(visit: (ref: number, position: number) => void): number {
+    const cleared = this.count;
+    for (const { payload } of this.#scheduler.list(this.#group, 0, this.count)) {
+      visit(this.#table.refAt(payload), this.#table.positionAt(payload));
+      this.take(payload);
+    }
+    this.#scheduler.clearGroup(this.#group);
+    return cleared;
+  }
+
+  /** Gives up the timers; everything must have been cleared. */
+  close(): void {
+    this.#scheduler.closeGroup(this.#group);
+  }
+
+  /** A page of messages by the time at which they wake. */
+  list(offset: number, limit: number): ListedDelay[] {
+    return this.#scheduler.list(this.#group, offset, limit).map(({ payload, handle }) => ({
+      id: handle,
+      ref: this.#table.refAt(payload),
+      position: this.#table.positionAt(payload),
+      entry: this.#table.entryAt(payload),
+      bodyBytes: this.#table.bodyBytesAt(payload),
+      dueMs: this.#table.dueMsAt(payload),
+    }));
+  }
+
+  /** When the next message wakes, Infinity when there is none. */
+  get nextDueMs(): number {
+    return this.#scheduler.firstDueMs(this.#group);
+  }
+
+  /** When the last message wakes, -Infinity when there is none. */
+  get lastDueMs(): number {
+    return this.#scheduler.lastDueMs(this.#group);
+  }
+}

@@ -1,0 +1,37 @@
+// The `expiration` property: a time to live in ms as decimal text. Read in place at publish; what it
+// means for a message is the queue's business.
+
+import { ChannelError } from "../amqp/errors.ts";
+import { PRECONDITION_FAILED } from "../amqp/reply_code.ts";
+import { decodeText } from "../lib/text.ts";
+
+// As RabbitMQ: 2^32 − 1 ms, about 49.7 days.
+const EXPIRATION_MS_MAX = 4_294_967_295;
+const ZERO = 0x30;
+const NINE = 0x39;
+const MINUS = 0x2d;
+
+/** Reads `bytes[start, end)` as whole ms. @throws ChannelError 406 for anything but 0 … 2^32−1 */
+export function parseExpiration(bytes: Uint8Array, start: number, end: number): number {
+  let valueMs = 0;
+  for (let at = start; at < end; at++) {
+    const digit = bytes[at]!;
+    if (digit < ZERO || digit > NINE) throw invalid(bytes, start, end);
+    valueMs = valueMs * 10 + digit - ZERO;
+  }
+  if (end === start || valueMs > EXPIRATION_MS_MAX) throw invalid(bytes, start, end);
+  return valueMs;
+}
+
+// The reasons are spelt as RabbitMQ prints its own terms, because clients match on the text.
+function invalid(bytes: Uint8Array, start: number, end: number): ChannelError {
+  const text = decodeText(bytes, start, end);
+  return new ChannelError(PRECONDITION_FAILED, `invalid expiration '${text}': ${reasonOf(text)}`);
+}
+
+function reasonOf(text: string): string {
+  const digits = /^[+-]?\d+/.exec(text)?.[0];
+  if (digits === undefined) return "no_integer";
+  if (digits.length < text.length) return `{leftover_string,<<"${text.slice(digits.length)}">>}`;
+  return text.charCodeAt(0) === MINUS ? `{value_negative,${text}}` : `{value_too_big,${text}}`;
+}

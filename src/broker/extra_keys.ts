@@ -1,0 +1,37 @@
+// Sender-selected distribution: the `CC` and `BCC` headers name further routing keys of a message.
+// Used at publish, where a malformed one is refused, and at dead-lettering, where it is ignored.
+
+import { ChannelError } from "../amqp/errors.ts";
+import { type FieldTable, type FieldValue, textOf } from "../amqp/field_value.ts";
+import { PRECONDITION_FAILED } from "../amqp/reply_code.ts";
+
+/** Keys under one header; none when it is absent or not an array of strings. */
+export function keysUnder(headers: FieldTable | null, name: "CC" | "BCC"): string[] {
+  return keysIn(headers?.get(name)) ?? [];
+}
+
+/** All keys of `CC` and `BCC`, null without any. */
+export function extraKeysOf(headers: FieldTable | null): string[] | null {
+  const keys = [...keysUnder(headers, "CC"), ...keysUnder(headers, "BCC")];
+  return keys.length === 0 ? null : keys;
+}
+
+/** Keys in the value of a published header. @throws ChannelError 406 when it is not a list of strings */
+export function checkedKeys(name: "CC" | "BCC", value: FieldValue | undefined): string[] {
+  if (value === undefined) return [];
+  const keys = keysIn(value);
+  if (keys !== null) return keys;
+  const detail = `invalid '${name}' header: an array of strings was expected`;
+  throw new ChannelError(PRECONDITION_FAILED, detail);
+}
+
+function keysIn(value: FieldValue | undefined): string[] | null {
+  if (value === undefined || value.tag !== "A") return null;
+  const keys: string[] = [];
+  for (const item of value.value) {
+    const text = textOf(item);
+    if (text === undefined) return null;
+    keys.push(text);
+  }
+  return keys;
+}

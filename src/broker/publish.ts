@@ -1,0 +1,221 @@
+// Publishing: from a message on a channel to the queues that take it. One Publisher per channel, which
+// remembers its last route; publishing on allocates nothing while exchange and key stay the same
+// (design: "Routing"). It reads properties in place and never writes frames or confirms.
+
+import { ChannelError } from "../amqp/errors.ts";
+import {
+  PROPERTY_DELIVERY_MODE,
+  PROPERTY_EXPIRATION,
+  PROPERTY_HEADERS,
+  PROPERTY_PRIORITY,
+} from "../amqp/properties.ts";
+import { RawProperties } from "../amqp/raw_properties.ts";
+import { tableKey } from "../amqp/raw_table.ts";
+import { ACCESS_REFUSED, NOT_FOUND } from "../amqp/reply_code.ts";
+import { copyBytes } from "../lib/bytes.ts";
+import { decodeText } from "../lib/text.ts";
+import {
+  type MessageSource,
+  RECORD_BCC,
+  RECORD_FORGED_COUNT,
+  RECORD_PERSISTENT,
+} from "../store/port.ts";
+import type { Exchange } from "./exchange.ts";
+import { parseExpiration } from "./expiration.ts";
+import { checkedKeys } from "./extra_keys.ts";
+import { describe } from "./names.ts";
+import type { Queue } from "./queue.ts";
+import { type RouteMessage, RouteResult } from "./route.ts";
+import type { VHost } from "./vhost.ts";
+
+/** At least one queue matched. */
+export const PUBLISH_ROUTED = 1;
+/** A queue that matched was full and refused the message: the publisher gets a nack. */
+export const PUBLISH_OVERFLOWED = 2;
+/** The message is safe only when the store's open batch is: the confirm has to wait for it. */
+export const PUBLISH_LOGGED = 4;
+
+const CC = tableKey("CC");
+const BCC = tableKey("BCC");
+const DELIVERY_COUNT = tableKey("x-delivery-count");
+const READ_PROPERTIES = PROPERTY_DELIVERY_MODE | PROPERTY_EXPIRATION | PROPERTY_PRIORITY;
+// Two short strings.
+const ADDRESS_BYTES_MAX = 512;
+
+/** Publishes messages of one channel. */
+export class Publisher implements RouteMessage {
+  readonly #vhost: VHost;
+  readonly #properties = new RawProperties();
+  readonly #route = new RouteResult();
+  readonly #address = new Uint8Array(ADDRESS_BYTES_MAX);
+  #addressBytes = 0;
+  #exchange: Exchange | null = null;
+  /** Topology at which `#route` was found; -1 = it holds for one message only. */
+  #routeEpoch = -1;
+  readonly #takers: Queue[] = [];
+  readonly #refusers: Queue[] = [];
+
+  // What exchanges see of the message being routed.
+  routingKey = "";
+  extraKeys: readonly string[] | null = null;
+
+  constructor(vhost: VHost) {
+    this.#vhost = vhost;
+  }
+
+  /** See {@link RouteMessage}. */
+  headers(): ReturnType<RouteMessage["headers"]> {
+    return this.#properties.headers() ?? null;
+  }
+
+  /**
+   * Stores the message in every queue it is routed to. Fills in the flags and times of `source`.
+   * @returns bits of `PUBLISH_*`
+   * @throws ChannelError 404 unknown exchange, 403 internal exchange, 406 bad expiration or CC/BCC
+   * @throws ConnectionError 502 when the properties do not decode
+   */
+  publish(source: MessageSource): number {
+    const { broker } = this.#vhost;
+    source.flags = 0;
+    source.priority = 0;
+    source.arrivalMs = broker.nowMs;
+    source.expiryMs = Infinity;
+    this.#readProperties(source);
+    this.#findRoute(source);
+    const bodyBytes = source.bodyEnd - source.bodyStart;
+    broker.metrics.published++;
+    broker.metrics.publishedBytes += bodyBytes;
+    const route = this.#route;
+    if (route.count === 0) return 0;
+    const holderCount = this.#collectTakers(bodyBytes);
+    let outcome = PUBLISH_ROUTED;
+    if (this.#takers.length < route.count) outcome |= PUBLISH_OVERFLOWED;
+    if (holderCount === 0) return outcome;
+    if (this.#properties.has(PROPERTY_HEADERS)) this.#markForgedCount(source);
+    return outcome | this.#store(source, holderCount);
+  }
+
+  #readProperties(source: MessageSource): void {
+    const properties = this.#properties;
+    properties.set(source.properties, source.propertiesStart, source.propertiesEnd);
+    properties.check();
+    this.extraKeys = null;
+    if ((properties.flags & READ_PROPERTIES) !== 0) {
+      if (properties.isPersistent()) source.flags |= RECORD_PERSISTENT;
+      source.priority = properties.priority();
+      if (properties.find(PROPERTY_EXPIRATION)) {
+        const { bytes, valueStart, valueEnd } = properties;
+        source.expiryMs = source.arrivalMs + parseExpiration(bytes, valueStart, valueEnd);
+      }
+    }
+    if (properties.has(PROPERTY_HEADERS)) this.#readExtraKeys(source);
+  }
+
+  #readExtraKeys(source: MessageSource): void {
+    const properties = this.#properties;
+    const hasBcc = properties.findHeader(BCC);
+    if (!hasBcc && !properties.findHeader(CC)) return;
+    const keys = checkedKeys("CC", properties.header(CC));
+    keys.push(...checkedKeys("BCC", properties.header(BCC)));
+    if (keys.length > 0) this.extraKeys = keys;
+    if (hasBcc) source.flags |= RECORD_BCC;
+  }
+
+  #findRoute(source: MessageSource): void {
+    const isSameAddress = this.#isCachedAddress(source);
+    if (
+      isSameAddress && this.extraKeys === null && this.#routeEpoch === this.#vhost.topologyEpoch
+    ) {
+      return;
+    }
+    if (!isSameAddress) this.#cacheAddress(source);
+    const exchange = this.#accessExchange(source);
+    const route = this.#route;
+    route.reset();
+    this.#routeEpoch = -1;
+    this.#vhost.route(exchange, this, route);
+    if (route.isCacheable && this.extraKeys === null) this.#routeEpoch = this.#vhost.topologyEpoch;
+  }
+
+  #isCachedAddress(source: MessageSource): boolean {
+    const { address, addressStart } = source;
+    const addressBytes = source.addressEnd - addressStart;
+    if (addressBytes !== this.#addressBytes) return false;
+    const cached = this.#address;
+    for (let index = 0; index < addressBytes; index++) {
+      if (cached[index] !== address[addressStart + index]) return false;
+    }
+    return true;
+  }
+
+  #cacheAddress(source: MessageSource): void {
+    const { address, addressStart, addressEnd } = source;
+    copyBytes(this.#address, 0, address, addressStart, addressEnd);
+    this.#addressBytes = addressEnd - addressStart;
+    const keyStart = 1 + this.#address[0]!;
+    this.routingKey = decodeText(this.#address, keyStart + 1, this.#addressBytes);
+    this.#exchange = null;
+    this.#routeEpoch = -1;
+  }
+
+  #accessExchange(source: MessageSource): Exchange {
+    const cached = this.#exchange;
+    if (cached !== null && this.#vhost.exchanges.get(cached.name) === cached) return cached;
+    const { address, addressStart } = source;
+    const name = decodeText(address, addressStart + 1, addressStart + 1 + address[addressStart]!);
+    const exchange = this.#vhost.exchanges.get(name);
+    if (exchange === undefined) {
+      const detail = `no ${describe("exchange", name, this.#vhost.name)}`;
+      throw new ChannelError(NOT_FOUND, detail);
+    }
+    if (exchange.internal) {
+      const detail = `cannot publish to internal ${describe("exchange", name, this.#vhost.name)}`;
+      throw new ChannelError(ACCESS_REFUSED, detail);
+    }
+    this.#exchange = exchange;
+    return exchange;
+  }
+
+  // Sorts the matching queues into those that take the message and those that dead-letter it instead;
+  // says how many will hold it.
+  #collectTakers(bodyBytes: number): number {
+    const route = this.#route;
+    const takers = this.#takers;
+    const refusers = this.#refusers;
+    takers.length = 0;
+    refusers.length = 0;
+    for (let index = 0; index < route.count; index++) {
+      const queue = route.queues[index]!;
+      if (queue.admits(bodyBytes)) takers.push(queue);
+      else if (queue.args.overflow === "reject-publish-dlx") refusers.push(queue);
+    }
+    return takers.length + refusers.length;
+  }
+
+  #markForgedCount(source: MessageSource): void {
+    for (const queue of this.#takers) {
+      if (!queue.keepsCount) continue;
+      if (this.#properties.findHeader(DELIVERY_COUNT)) source.flags |= RECORD_FORGED_COUNT;
+      return;
+    }
+  }
+
+  #store(source: MessageSource, holderCount: number): number {
+    const { store } = this.#vhost.broker;
+    const ref = store.append(source, holderCount);
+    const bodyBytes = source.bodyEnd - source.bodyStart;
+    const isLogged = store.entries !== null && (source.flags & RECORD_PERSISTENT) !== 0;
+    let outcome = 0;
+    const takers = this.#takers;
+    for (let index = 0; index < takers.length; index++) {
+      const queue = takers[index]!;
+      queue.accept(ref, bodyBytes, source.expiryMs, source.flags);
+      if (isLogged && queue.durable) outcome = PUBLISH_LOGGED;
+    }
+    const refusers = this.#refusers;
+    for (let index = 0; index < refusers.length; index++) {
+      refusers[index]!.deadLetter(ref, -1, 0, "maxlen");
+    }
+    return outcome;
+  }
+}

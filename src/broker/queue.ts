@@ -1,0 +1,414 @@
+// A queue: its ready messages, what is out for delivery, what is delayed, its consumers and its limits.
+// VHost makes queues, publishers and dead-lettering put messages in, dispatch and channels take them
+// out. It is given the time by the broker, never writes a frame and never routes: what it can no
+// longer keep becomes the broker's dead-letter work.
+
+import { ChannelError } from "../amqp/errors.ts";
+import { ACCESS_REFUSED } from "../amqp/reply_code.ts";
+import {
+  ENTRY_COUNT_MASK,
+  ENTRY_REDELIVERED,
+  type EntrySink,
+  HEAD_EMPTY,
+  HEAD_PENDING,
+  type ReadWaiter,
+  type ReadyLane,
+  RECORD_PERSISTENT,
+  type RecordView,
+  type RemovalCause,
+} from "../store/port.ts";
+import type { QueueArguments } from "./arguments/queue_arguments.ts";
+import type { Broker } from "./broker.ts";
+import { type ConsumeOptions, Consumer } from "./consumer.ts";
+import { ConsumerRing } from "./consumer_ring.ts";
+import type { DeadLetterReason } from "./dead_letters.ts";
+import { type Delivery, emptyView } from "./delivery.ts";
+import { dispatchQueue } from "./dispatch.ts";
+import { QueueStats } from "./metrics.ts";
+import { describe } from "./names.ts";
+import { QueueTimers } from "./queue_timers.ts";
+import { DELAYS, reactionTo, SPENDS } from "./retry.ts";
+import { Retries } from "./retries.ts";
+import type { Owner, QueueSpec, VHost } from "./vhost.ts";
+
+/** `get` found a message. */
+export const GET_MESSAGE = 1;
+/** `get` found the queue empty. */
+export const GET_EMPTY = 0;
+/** The head is being read; call `get` again when the queue says so. */
+export const GET_PENDING = 2;
+
+// Expired messages leave in pieces, so that a million at once do not make one long turn.
+const EXPIRED_PER_SWEEP_MAX = 4096;
+
+/** One queue of a vhost. */
+export class Queue implements ReadWaiter {
+  readonly broker: Broker;
+  readonly vhost: VHost;
+  /** Never used again for another queue. */
+  readonly id: number;
+  readonly name: string;
+  readonly spec: QueueSpec;
+  readonly args: QueueArguments;
+  /** The connection an exclusive queue belongs to. */
+  readonly owner: Owner | null;
+  readonly lane: ReadyLane;
+  readonly consumers: ConsumerRing = new ConsumerRing();
+  readonly stats: QueueStats = new QueueStats();
+  /** The retry side, for a queue whose arguments enable retries. */
+  readonly retries: Retries | null;
+  /** Whether `x-delivery-count` is the broker's on this queue (spec/retries.md section 4). */
+  readonly keepsCount: boolean;
+  /** Equals the stamp of the route that found this queue last; see route.ts. */
+  routeStamp = 0;
+  readyBytes = 0;
+  unackedCount = 0;
+  unackedBytes = 0;
+  isDeleted = false;
+  /** Waits for its turn in the broker's dispatch. */
+  isScheduled = false;
+  readonly #entries: EntrySink | null;
+  readonly #timers: QueueTimers;
+  readonly #hasLengthLimit: boolean;
+  readonly #view: RecordView = emptyView();
+  #readWaiters: ReadWaiter[] = [];
+
+  constructor(
+    vhost: VHost,
+    id: number,
+    declared: { spec: QueueSpec; args: QueueArguments; owner: Owner | null },
+  ) {
+    const { spec, args, owner } = declared;
+    this.vhost = vhost;
+    this.broker = vhost.broker;
+    this.id = id;
+    this.name = spec.name;
+    this.spec = spec;
+    this.args = args;
+    this.owner = owner;
+    this.lane = this.broker.store.openLane(id, 0);
+    this.#entries = spec.durable ? this.broker.store.entries : null;
+    this.retries = args.retry === null ? null : new Retries(this, args.retry);
+    this.keepsCount = this.retries !== null || args.deliveryLimit !== Infinity;
+    this.#hasLengthLimit = args.lengthMax !== Infinity || args.lengthBytesMax !== Infinity;
+    this.#timers = new QueueTimers(this);
+  }
+
+  get durable(): boolean {
+    return this.spec.durable;
+  }
+
+  get exclusive(): boolean {
+    return this.spec.exclusive;
+  }
+
+  get autoDelete(): boolean {
+    return this.spec.autoDelete;
+  }
+
+  /** Messages ready for delivery; what `message_count` means on the wire. */
+  get readyCount(): number {
+    return this.lane.messageCount;
+  }
+
+  get consumerCount(): number {
+    return this.consumers.count;
+  }
+
+  get delayedCount(): number {
+    return this.retries === null ? 0 : this.retries.delayed.count;
+  }
+
+  get delayedBytes(): number {
+    return this.retries === null ? 0 : this.retries.delayed.bodyBytes;
+  }
+
+  /** Name of the internal retry queue, null without retries. */
+  get retryQueueName(): string | null {
+    return this.retries === null ? null : this.retries.delayed.name;
+  }
+
+  /** Counts as use for `x-expires`: a declare or a get. */
+  touch(): void {
+    this.#timers.touch();
+  }
+
+  // --- messages in
+
+  /** Whether a publish of this size is taken; a full queue first tries to deliver. */
+  admits(bodyBytes: number): boolean {
+    if (!this.#hasLengthLimit || this.args.overflow === "drop-head") return true;
+    if (this.hasRoomFor(bodyBytes)) return true;
+    if (this.consumers.count === 0) return false;
+    dispatchQueue(this, this.broker.delivery);
+    return this.hasRoomFor(bodyBytes);
+  }
+
+  /** Whether one more message of this size stays within the length limits. */
+  hasRoomFor(bodyBytes: number): boolean {
+    return this.lane.messageCount < this.args.lengthMax &&
+      this.readyBytes + bodyBytes <= this.args.lengthBytesMax;
+  }
+
+  /** Takes a message that has just arrived; `expiryMs` is that of its own expiration. */
+  accept(ref: number, bodyBytes: number, expiryMs: number, flags: number): void {
+    const arrivalMs = this.broker.nowMs;
+    const endMs = Math.min(expiryMs, arrivalMs + this.args.messageTtlMs);
+    const position = this.lane.push(ref, 0, endMs);
+    this.readyBytes += bodyBytes;
+    this.stats.publish++;
+    if (this.#entries !== null && (flags & RECORD_PERSISTENT) !== 0) {
+      this.#entries.enqueued(this.id, position, 0, ref);
+    }
+    this.#becameReady(endMs);
+  }
+
+  /** Takes a message back from delay at the tail. */
+  acceptReturn(ref: number, position: number, entry: number, view: RecordView): void {
+    const endMs = this.expiryOf(view);
+    const newPosition = this.lane.push(ref, entry, endMs);
+    this.readyBytes += view.bodyEnd - view.bodyStart;
+    this.entriesFor(view)?.returned(this.id, position, newPosition);
+    this.#becameReady(endMs);
+  }
+
+  /** When a message of this queue expires: the earlier of its own and the queue's time to live. */
+  expiryOf(view: RecordView): number {
+    return Math.min(view.expiryMs, view.arrivalMs + this.args.messageTtlMs);
+  }
+
+  #becameReady(expiryMs: number): void {
+    if (expiryMs !== Infinity) this.#timers.watchExpiry(expiryMs);
+    if (this.consumers.count > 0 || expiryMs <= this.broker.nowMs) this.broker.schedule(this);
+    if (!this.#hasLengthLimit || !this.#isOverLimit()) return;
+    if (this.consumers.count > 0) dispatchQueue(this, this.broker.delivery);
+    this.#dropHead();
+  }
+
+  #isOverLimit(): boolean {
+    return this.lane.messageCount > this.args.lengthMax ||
+      this.readyBytes > this.args.lengthBytesMax;
+  }
+
+  #dropHead(): void {
+    if (this.args.overflow !== "drop-head") return;
+    while (this.#isOverLimit()) {
+      if (this.lane.head(this) === HEAD_PENDING) return;
+      this.#removeHead("maxlen");
+    }
+  }
+
+  // --- messages out
+
+  /** Takes the head into `delivery` for basic.get. */
+  get(delivery: Delivery): number {
+    this.touch();
+    for (;;) {
+      const state = this.lane.head(this);
+      if (state === HEAD_EMPTY) return GET_EMPTY;
+      if (state === HEAD_PENDING) return GET_PENDING;
+      if (this.lane.headExpiryMs <= this.broker.nowMs) {
+        this.expireHead();
+        continue;
+      }
+      if (!this.broker.store.open(this.lane.headRef, delivery.view)) {
+        this.broker.store.request(this.lane.headRef, this);
+        return GET_PENDING;
+      }
+      this.takeHead(delivery);
+      return GET_MESSAGE;
+    }
+  }
+
+  /** Removes the head, whose record `delivery.view` shows, and fills in the rest of `delivery`. */
+  takeHead(delivery: Delivery): void {
+    const { lane } = this;
+    const { bodyStart, bodyEnd } = delivery.view;
+    delivery.fill(this, lane.headRef, lane.headPosition, lane.headEntry);
+    lane.shift();
+    this.readyBytes -= bodyEnd - bodyStart;
+    if (delivery.redelivered) this.stats.redeliver++;
+  }
+
+  /** A delivery has been entered into a channel's unacked table. */
+  delivered(delivery: Delivery): void {
+    this.unackedCount++;
+    this.unackedBytes += delivery.bodyBytes;
+    this.entriesFor(delivery.view)?.delivered(this.id, delivery.position, delivery.entry);
+  }
+
+  /** A delivery without acknowledgement has been written: the message is gone. */
+  discard(delivery: Delivery): void {
+    this.entriesFor(delivery.view)?.removed(this.id, delivery.position, "acked");
+    this.broker.store.release(delivery.ref);
+  }
+
+  /** Told by the store that the head can be read now. */
+  readArrived(): void {
+    this.broker.schedule(this);
+    const waiters = this.#readWaiters;
+    this.#readWaiters = [];
+    for (const waiter of waiters) waiter.readArrived();
+  }
+
+  /** Tells `waiter` once when a `get` that was pending may be tried again. */
+  whenRead(waiter: ReadWaiter): void {
+    this.#readWaiters.push(waiter);
+  }
+
+  // --- settlement, called by unacked.ts
+
+  /** A message is no longer out; what becomes of it is said by the next call. */
+  unackedLeft(bodyBytes: number): void {
+    this.unackedCount--;
+    this.unackedBytes -= bodyBytes;
+  }
+
+  acked(ref: number, position: number, bodyBytes: number): void {
+    this.unackedLeft(bodyBytes);
+    this.stats.ack++;
+    this.#drop(ref, position, "acked");
+  }
+
+  /** Rejected for good. */
+  rejected(ref: number, position: number, entry: number): void {
+    this.stats.reject++;
+    this.deadLetter(ref, position, entry, "rejected");
+  }
+
+  /** Comes back for one of the causes of retry.ts (spec/retries.md section 3). */
+  returned(ref: number, position: number, entry: number, cause: number): void {
+    const { store, nowMs, metrics } = this.broker;
+    if (this.isDeleted) return store.release(ref);
+    const view = this.#view;
+    store.describe(ref, view);
+    const expiryMs = this.expiryOf(view);
+    if (expiryMs <= nowMs) return this.deadLetter(ref, position, entry, "expired");
+    const reaction = reactionTo(this.args.retry, cause);
+    const spent = (entry & ENTRY_COUNT_MASK) + ((reaction & SPENDS) === 0 ? 0 : 1);
+    if (spent > this.args.deliveryLimit) {
+      if (this.retries !== null) metrics.retryExhausted++;
+      return this.deadLetter(ref, position, entry, "delivery_limit");
+    }
+    const nextEntry = (spent | ENTRY_REDELIVERED) >>> 0;
+    if ((reaction & DELAYS) !== 0 && this.retries!.delay(ref, position, nextEntry, view)) return;
+    this.lane.restore(position, ref, nextEntry, expiryMs);
+    this.readyBytes += view.bodyEnd - view.bodyStart;
+    this.entriesFor(view)?.requeued(this.id, position, nextEntry);
+    if (expiryMs !== Infinity) this.#timers.watchExpiry(expiryMs);
+    this.broker.schedule(this);
+    if (this.#hasLengthLimit) this.#dropHead();
+  }
+
+  /** Gives a message up: to the dead-letter exchange if there is one, else for good. */
+  deadLetter(ref: number, position: number, entry: number, reason: DeadLetterReason): void {
+    if (this.args.deadLetterExchange === null || this.isDeleted) this.#drop(ref, position, reason);
+    else this.broker.deadLetters.add({ queue: this, ref, position, entry, reason });
+  }
+
+  #drop(ref: number, position: number, cause: RemovalCause): void {
+    if (this.#entries !== null && position >= 0 && !this.isDeleted) {
+      this.broker.store.describe(ref, this.#view);
+      this.entriesFor(this.#view)?.removed(this.id, position, cause);
+    }
+    this.broker.store.release(ref);
+  }
+
+  /** Where state entries of this message go; null when it is not kept across a restart. */
+  entriesFor(view: RecordView): EntrySink | null {
+    return (view.flags & RECORD_PERSISTENT) === 0 ? null : this.#entries;
+  }
+
+  // --- expiry
+
+  /** Gives up the head because its time is over. */
+  expireHead(): void {
+    this.#removeHead("expired");
+  }
+
+  /** The broker has dispatched this queue: what was deliverable at once only is given up now. */
+  dispatched(): void {
+    if (this.#timers.expiryDueMs <= this.broker.nowMs) this.sweepExpired();
+  }
+
+  /** Gives up expired messages wherever they stand; more may be left for the timer. */
+  sweepExpired(): void {
+    const { store, nowMs } = this.broker;
+    this.lane.expire(nowMs, EXPIRED_PER_SWEEP_MAX, (ref, position, entry) => {
+      store.describe(ref, this.#view);
+      this.readyBytes -= this.#view.bodyEnd - this.#view.bodyStart;
+      this.deadLetter(ref, position, entry, "expired");
+    });
+    this.#timers.expireNext(this.lane.nextExpiryMs());
+  }
+
+  #removeHead(reason: "expired" | "maxlen"): void {
+    const { headRef, headPosition, headEntry } = this.lane;
+    this.broker.store.describe(headRef, this.#view);
+    this.lane.shift();
+    this.readyBytes -= this.#view.bodyEnd - this.#view.bodyStart;
+    this.deadLetter(headRef, headPosition, headEntry, reason);
+  }
+
+  // --- consumers
+
+  /** Adds a consumer; 403 when an exclusive one is or would be in the way. */
+  consume(options: ConsumeOptions): Consumer {
+    const hasExclusive = this.consumers.first?.exclusive === true;
+    if (hasExclusive || (options.exclusive && this.consumers.count > 0)) {
+      const name = describe("queue", this.name, this.vhost.name);
+      throw new ChannelError(ACCESS_REFUSED, `${name} in exclusive use`);
+    }
+    const consumer = new Consumer(this, options);
+    this.consumers.add(consumer);
+    this.touch();
+    this.broker.schedule(this);
+    return consumer;
+  }
+
+  /** Removes a consumer; its unacked messages stay out. The last one takes an auto-delete queue along. */
+  cancel(consumer: Consumer): void {
+    if (consumer.isCancelled) return;
+    consumer.isCancelled = true;
+    this.consumers.remove(consumer);
+    this.touch();
+    if (this.consumers.count === 0 && this.autoDelete) this.vhost.removeQueue(this);
+  }
+
+  /** A consumer may have capacity again. */
+  unblock(consumer: Consumer): void {
+    this.consumers.unblock(consumer);
+    this.broker.schedule(this);
+  }
+
+  // --- the end
+
+  /** Removes every ready and delayed message and says how many there were. */
+  purge(): number {
+    const { store } = this.broker;
+    let purged = this.lane.clear((ref) => store.release(ref));
+    this.readyBytes = 0;
+    if (this.retries !== null) purged += this.retries.clear();
+    this.#entries?.purged(this.id);
+    this.#timers.expireNext(Infinity);
+    return purged;
+  }
+
+  /**
+   * Ends the queue: consumers are told, ready and delayed messages are gone; what is out for delivery
+   * is dropped when it is settled. Called by VHost, which forgets the name. Says how many were ready.
+   */
+  delete(): number {
+    const readyCount = this.readyCount;
+    this.isDeleted = true;
+    this.purge();
+    this.#timers.stop();
+    this.retries?.close();
+    for (const consumer of [...this.consumers.all]) {
+      consumer.isCancelled = true;
+      this.consumers.remove(consumer);
+      consumer.channel.cancelled(consumer);
+    }
+    return readyCount;
+  }
+}

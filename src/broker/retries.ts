@@ -1,0 +1,116 @@
+// The retry side of a queue: puts rejected messages into its retry queue for a growing delay and brings
+// them back (spec/retries.md sections 2, 5 and 6). Queue decides that a message is to be delayed; when
+// that cannot be done it is told so and requeues at once.
+
+import { SchedulerFullError } from "../schedule/scheduler.ts";
+import { ENTRY_COUNT_MASK, type RecordView } from "../store/port.ts";
+import type { RetrySettings } from "./arguments/queue_arguments.ts";
+import { RetryQueue } from "./delayed.ts";
+import { emptyView } from "./delivery.ts";
+import { retryQueueName } from "./names.ts";
+import type { Queue } from "./queue.ts";
+import { retryDelayMs } from "./retry.ts";
+
+/** Delays messages of one queue. */
+export class Retries {
+  readonly settings: RetrySettings;
+  readonly delayed: RetryQueue;
+  readonly #queue: Queue;
+  readonly #view: RecordView = emptyView();
+
+  constructor(queue: Queue, settings: RetrySettings) {
+    const { scheduler, delayedTable: table } = queue.broker;
+    this.#queue = queue;
+    this.settings = settings;
+    const onDue = (index: number) => this.#due(index);
+    this.delayed = new RetryQueue(retryQueueName(queue.name), { scheduler, table, onDue });
+  }
+
+  /** Delays a message whose `entry` has its deliveries spent; false when it has to go back at once. */
+  delay(ref: number, position: number, entry: number, view: RecordView): boolean {
+    const { broker } = this.#queue;
+    const bodyBytes = view.bodyEnd - view.bodyStart;
+    if (!this.#hasRoomFor(bodyBytes)) {
+      broker.metrics.retryOverLimit++;
+      return false;
+    }
+    const random = this.settings.jitterPercent === 0 ? 0 : broker.random();
+    const delayMs = retryDelayMs(this.settings, entry & ENTRY_COUNT_MASK, random);
+    const dueMs = Math.ceil(broker.nowMs + delayMs);
+    if (!this.#hold(ref, position, { entry, bodyBytes, dueMs }, view)) return false;
+    this.#queue.entriesFor(view)?.delayed(this.#queue.id, position, dueMs, entry);
+    broker.metrics.retryScheduled++;
+    return true;
+  }
+
+  /** Gives up every delayed message and says how many there were. */
+  clear(): number {
+    const { store } = this.#queue.broker;
+    return this.delayed.clear((ref) => store.release(ref));
+  }
+
+  /** Ends the retry queue with its queue; it must be empty. */
+  close(): void {
+    this.delayed.close();
+  }
+
+  #hasRoomFor(bodyBytes: number): boolean {
+    const { limits, delayedTable } = this.#queue.broker;
+    return this.delayed.count < limits.delayedPerQueueMax &&
+      delayedTable.count < limits.delayedPerNodeMax &&
+      delayedTable.bodyBytes + bodyBytes <= limits.delayedBytesPerNodeMax;
+  }
+
+  #hold(
+    ref: number,
+    position: number,
+    delay: { entry: number; bodyBytes: number; dueMs: number },
+    view: RecordView,
+  ): boolean {
+    const { broker } = this.#queue;
+    const wakeMs = Math.min(delay.dueMs, this.#queue.expiryOf(view));
+    try {
+      this.delayed.add({ ref, position, ...delay }, wakeMs);
+      return true;
+    } catch (error) {
+      if (!(error instanceof SchedulerFullError)) throw error;
+      broker.metrics.retryStoreFailures++;
+      broker.logger.log("error", "retry queue cannot store a message; requeued at once", {
+        queue: this.#queue.name,
+        vhost: this.#queue.vhost.name,
+        error: error.message,
+      });
+      return false;
+    }
+  }
+
+  #due(index: number): void {
+    const queue = this.#queue;
+    const { store, nowMs, metrics, delayedTable } = queue.broker;
+    const ref = delayedTable.refAt(index);
+    const position = delayedTable.positionAt(index);
+    const entry = delayedTable.entryAt(index);
+    const dueMs = delayedTable.dueMsAt(index);
+    this.delayed.take(index);
+    const view = this.#view;
+    store.describe(ref, view);
+    if (queue.expiryOf(view) <= nowMs) {
+      metrics.retryExpired++;
+      queue.deadLetter(ref, position, entry, "expired");
+    } else if (
+      !queue.admits(view.bodyEnd - view.bodyStart) && this.#delayAgain(ref, position, entry)
+    ) {
+      metrics.retryDelayedAgain++;
+    } else {
+      metrics.retryRedelivered++;
+      metrics.retryLatenessSeconds.observe((nowMs - dueMs) / 1000);
+      queue.acceptReturn(ref, position, entry, view);
+    }
+  }
+
+  // The queue is full and refuses publishes: one more period of the same attempt (section 5).
+  #delayAgain(ref: number, position: number, entry: number): boolean {
+    this.#queue.broker.store.describe(ref, this.#view);
+    return this.delay(ref, position, entry, this.#view);
+  }
+}

@@ -1,0 +1,221 @@
+// What one channel has been given and not settled: delivery tags in rising order with what the broker
+// needs to take each message back. The session enters deliveries and settles tags; the table tells the
+// queues, frees prefetch and never writes a frame. Flat arrays, no object per message.
+
+import { assert } from "../lib/assert.ts";
+import type { Consumer } from "./consumer.ts";
+import type { Delivery } from "./delivery.ts";
+import type { Queue } from "./queue.ts";
+import { CAUSE_NACK, CAUSE_REJECT } from "./retry.ts";
+
+const CAPACITY_MIN = 16;
+
+/** `basic.reject`. */
+export const REJECT: number = CAUSE_REJECT;
+/** `basic.nack`. */
+export const NACK: number = CAUSE_NACK;
+
+/** Unacked deliveries of one channel. */
+export class Unacked {
+  /** Deliveries not settled yet; those a transaction holds are included. */
+  count = 0;
+  #head = 0;
+  #tail = 0;
+  #tags = new Float64Array(CAPACITY_MIN);
+  #positions = new Float64Array(CAPACITY_MIN);
+  /** Body reference; 0 = settled. */
+  #refs = new Uint32Array(CAPACITY_MIN);
+  #entries = new Uint32Array(CAPACITY_MIN);
+  #bodyBytes = new Uint32Array(CAPACITY_MIN);
+  /** 1 while a transaction holds the tag. */
+  #held = new Uint8Array(CAPACITY_MIN);
+  #queues: (Queue | null)[] = [];
+  #consumers: (Consumer | null)[] = [];
+
+  /** Enters a delivery; `consumer` is null for basic.get. Tags must rise. */
+  push(tag: number, consumer: Consumer | null, delivery: Delivery): void {
+    if (this.#tail === this.#tags.length) this.#makeRoom();
+    const index = this.#tail++;
+    assert(index === this.#head || this.#tags[index - 1]! < tag, "delivery tags must rise");
+    this.#tags[index] = tag;
+    this.#positions[index] = delivery.position;
+    this.#refs[index] = delivery.ref;
+    this.#entries[index] = delivery.entry;
+    this.#bodyBytes[index] = delivery.bodyBytes;
+    this.#held[index] = 0;
+    this.#queues[index] = delivery.queue;
+    this.#consumers[index] = consumer;
+    this.count++;
+    delivery.queue.delivered(delivery);
+    if (consumer !== null) consumer.unackedCount++;
+  }
+
+  /** Acks a tag, or all up to it (tag 0: all there are); false when the tag is unknown. */
+  ack(tag: number, multiple: boolean): boolean {
+    const last = this.#lastOf(tag, multiple);
+    if (last < 0) return tag === 0 && multiple;
+    for (let index = multiple ? this.#head : last; index <= last; index++) {
+      if (this.#refs[index] !== 0 && this.#held[index] === 0) this.#ackAt(index);
+    }
+    this.#trim();
+    return true;
+  }
+
+  /** Rejects a tag, or all up to it, for {@link REJECT} or {@link NACK}; false when it is unknown. */
+  reject(tag: number, multiple: boolean, requeue: boolean, cause: number): boolean {
+    const last = this.#lastOf(tag, multiple);
+    if (last < 0) return tag === 0 && multiple;
+    for (let index = multiple ? this.#head : last; index <= last; index++) {
+      if (this.#refs[index] !== 0 && this.#held[index] === 0) this.#rejectAt(index, requeue, cause);
+    }
+    this.#trim();
+    return true;
+  }
+
+  /**
+   * Gives everything back, for CAUSE_RECOVER or CAUSE_CLOSE (retry.ts). A recover leaves what a
+   * transaction holds where it is; a close takes that back too.
+   */
+  requeueAll(cause: number, includesHeld: boolean): void {
+    for (let index = this.#head; index < this.#tail; index++) {
+      if (this.#refs[index] === 0) continue;
+      if (this.#held[index] !== 0 && !includesHeld) continue;
+      this.#rejectAt(index, true, cause);
+    }
+    this.#trim();
+  }
+
+  /**
+   * Hides a tag, or all up to it, from further settling and appends the tags to `into`; false when
+   * the tag is unknown, also because a transaction holds it already.
+   */
+  holdForTx(tag: number, multiple: boolean, into: number[]): boolean {
+    const last = this.#lastOf(tag, multiple);
+    if (last < 0) return tag === 0 && multiple;
+    for (let index = multiple ? this.#head : last; index <= last; index++) {
+      if (this.#refs[index] === 0 || this.#held[index] !== 0) continue;
+      this.#held[index] = 1;
+      into.push(this.#tags[index]!);
+    }
+    return true;
+  }
+
+  /** Makes held tags settleable again, at rollback or just before they are settled at commit. */
+  releaseTx(tags: readonly number[]): void {
+    for (const tag of tags) {
+      const index = this.#indexOf(tag);
+      if (index >= 0) this.#held[index] = 0;
+    }
+  }
+
+  // Index of the last entry that the tag means, -1 when there is none to settle.
+  #lastOf(tag: number, multiple: boolean): number {
+    if (tag === 0 && multiple) return this.count === 0 ? -1 : this.#tail - 1;
+    const index = this.#indexOf(tag);
+    return index >= 0 && this.#held[index] === 0 ? index : -1;
+  }
+
+  #indexOf(tag: number): number {
+    if (this.count === 0) return -1;
+    // Tags are dense unless settled ones were squeezed out, so the first guess nearly always hits.
+    const guess = this.#head + (tag - this.#tags[this.#head]!);
+    if (guess >= this.#head && guess < this.#tail && this.#tags[guess] === tag) {
+      return this.#refs[guess] === 0 ? -1 : guess;
+    }
+    let low = this.#head;
+    let high = this.#tail - 1;
+    while (low <= high) {
+      const middle = (low + high) >>> 1;
+      const found = this.#tags[middle]!;
+      if (found === tag) return this.#refs[middle] === 0 ? -1 : middle;
+      if (found < tag) low = middle + 1;
+      else high = middle - 1;
+    }
+    return -1;
+  }
+
+  #ackAt(index: number): void {
+    const queue = this.#queues[index]!;
+    queue.acked(this.#refs[index]!, this.#positions[index]!, this.#bodyBytes[index]!);
+    this.#leave(index);
+  }
+
+  #rejectAt(index: number, requeue: boolean, cause: number): void {
+    const queue = this.#queues[index]!;
+    const ref = this.#refs[index]!;
+    const position = this.#positions[index]!;
+    const entry = this.#entries[index]!;
+    queue.unackedLeft(this.#bodyBytes[index]!);
+    // The table forgets the message first: what the queue does next may look at this channel.
+    this.#leave(index);
+    if (requeue) queue.returned(ref, position, entry, cause);
+    else queue.rejected(ref, position, entry);
+  }
+
+  #leave(index: number): void {
+    const consumer = this.#consumers[index]!;
+    this.#refs[index] = 0;
+    this.#queues[index] = null;
+    this.#consumers[index] = null;
+    this.count--;
+    if (consumer === null) return;
+    consumer.unackedCount--;
+    if (consumer.isBlocked) consumer.queue.unblock(consumer);
+  }
+
+  #trim(): void {
+    if (this.count === 0) {
+      this.#head = 0;
+      this.#tail = 0;
+      if (this.#tags.length > CAPACITY_MIN * 64) this.#resize(CAPACITY_MIN);
+      return;
+    }
+    while (this.#refs[this.#head] === 0) this.#head++;
+  }
+
+  // Squeezes settled entries out, and doubles the arrays when that does not free half of them.
+  #makeRoom(): void {
+    let to = 0;
+    for (let index = this.#head; index < this.#tail; index++) {
+      if (this.#refs[index] === 0) continue;
+      this.#move(index, to);
+      to++;
+    }
+    this.#queues.length = to;
+    this.#consumers.length = to;
+    this.#head = 0;
+    this.#tail = to;
+    if (to > this.#tags.length / 2) this.#resize(this.#tags.length * 2);
+  }
+
+  #move(from: number, to: number): void {
+    this.#tags[to] = this.#tags[from]!;
+    this.#positions[to] = this.#positions[from]!;
+    this.#refs[to] = this.#refs[from]!;
+    this.#entries[to] = this.#entries[from]!;
+    this.#bodyBytes[to] = this.#bodyBytes[from]!;
+    this.#held[to] = this.#held[from]!;
+    this.#queues[to] = this.#queues[from]!;
+    this.#consumers[to] = this.#consumers[from]!;
+  }
+
+  #resize(capacity: number): void {
+    this.#tags = resized(this.#tags, new Float64Array(capacity), this.#tail);
+    this.#positions = resized(this.#positions, new Float64Array(capacity), this.#tail);
+    this.#refs = resized(this.#refs, new Uint32Array(capacity), this.#tail);
+    this.#entries = resized(this.#entries, new Uint32Array(capacity), this.#tail);
+    this.#bodyBytes = resized(this.#bodyBytes, new Uint32Array(capacity), this.#tail);
+    this.#held = resized(this.#held, new Uint8Array(capacity), this.#tail);
+    this.#queues.length = this.#tail;
+    this.#consumers.length = this.#tail;
+  }
+}
+
+function resized<T extends Float64Array | Uint32Array | Uint8Array>(
+  from: T,
+  to: T,
+  count: number,
+): T {
+  to.set(from.subarray(0, count));
+  return to;
+}
