@@ -20,10 +20,9 @@ import {
   RECORD_PERSISTENT,
   type RecordView,
 } from "../store/port.ts";
+import { emptySource, emptyView } from "../store/views.ts";
 import type { Broker } from "./broker.ts";
-import { emptyView } from "./delivery.ts";
 import { extraKeysOf, keysUnder } from "./extra_keys.ts";
-import { messageSource } from "./message_source.ts";
 import type { Queue } from "./queue.ts";
 import { RouteResult } from "./route.ts";
 import { isCycle, recordDeath } from "./x_death.ts";
@@ -54,7 +53,7 @@ export class DeadLetters implements ReadWaiter {
   readonly #view: RecordView = emptyView();
   readonly #properties = new RawProperties();
   readonly #route = new RouteResult();
-  readonly #source: MessageSource = messageSource();
+  readonly #source: MessageSource = emptySource();
   readonly #out = new ByteWriter();
 
   constructor(broker: Broker) {

@@ -3,7 +3,6 @@
 // what it needs before returning.
 
 import { ByteWriter } from "../lib/byte_writer.ts";
-import { EMPTY_BYTES } from "../lib/bytes.ts";
 import { RawProperties } from "../amqp/raw_properties.ts";
 import { tableKey } from "../amqp/raw_table.ts";
 import { writePropertiesWithout } from "../amqp/rewrite_properties.ts";
@@ -14,26 +13,10 @@ import {
   RECORD_FORGED_COUNT,
   type RecordView,
 } from "../store/port.ts";
+import { emptyView } from "../store/views.ts";
 import type { Queue } from "./queue.ts";
 
 const BCC = tableKey("BCC");
-
-/** A view of nothing. */
-export function emptyView(): RecordView {
-  return {
-    bytes: EMPTY_BYTES,
-    addressStart: 0,
-    addressEnd: 0,
-    propertiesStart: 0,
-    propertiesEnd: 0,
-    bodyStart: 0,
-    bodyEnd: 0,
-    flags: 0,
-    priority: 0,
-    arrivalMs: 0,
-    expiryMs: Infinity,
-  };
-}
 
 /** The message being delivered; valid during the call that hands it out. */
 export class Delivery {

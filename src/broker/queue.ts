@@ -17,12 +17,13 @@ import {
   type RecordView,
   type RemovalCause,
 } from "../store/port.ts";
+import { emptyView } from "../store/views.ts";
 import type { QueueArguments } from "./arguments/queue_arguments.ts";
 import type { Broker } from "./broker.ts";
 import { type ConsumeOptions, Consumer } from "./consumer.ts";
 import { ConsumerRing } from "./consumer_ring.ts";
 import type { DeadLetterReason } from "./dead_letters.ts";
-import { type Delivery, emptyView } from "./delivery.ts";
+import type { Delivery } from "./delivery.ts";
 import { dispatchQueue } from "./dispatch.ts";
 import { QueueStats } from "./metrics.ts";
 import { describe } from "./names.ts";

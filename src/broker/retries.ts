@@ -4,9 +4,9 @@
 
 import { SchedulerFullError } from "../schedule/scheduler.ts";
 import { ENTRY_COUNT_MASK, type RecordView } from "../store/port.ts";
+import { emptyView } from "../store/views.ts";
 import type { RetrySettings } from "./arguments/queue_arguments.ts";
 import { RetryQueue } from "./delayed.ts";
-import { emptyView } from "./delivery.ts";
 import { retryQueueName } from "./names.ts";
 import type { Queue } from "./queue.ts";
 import { retryDelayMs } from "./retry.ts";

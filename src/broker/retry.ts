@@ -51,7 +51,7 @@ export function retryDelayMs(
     ? backoff.delayMs(settings.minMs, settings.multiplier, longestMs(settings), attempt)
     : listedDelayMs(settings.delaysMs, attempt);
   if (jitterPercent === 0) return delayMs;
-  return backoff.jitteredDelayMs(delayMs, 1, 0, 1, jitterPercent, random);
+  return backoff.jitterMs(delayMs, jitterPercent, random);
 }
 
 function listedDelayMs(delaysMs: readonly number[], attempt: number): number {

@@ -1,0 +1,185 @@
+// MemoryLane against a naive sorted list.
+
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { ChunkPool } from "../../../src/store/lane_chunk.ts";
+import { MemoryLane } from "../../../src/store/memory_lane.ts";
+import { HEAD_EMPTY, HEAD_READY } from "../../../src/store/port.ts";
+
+interface Held {
+  position: number;
+  ref: number;
+  entry: number;
+  expiryMs: number;
+}
+
+const WAITER = { readArrived() {} };
+
+class NaiveLane {
+  ready: Held[] = [];
+  nextPosition = 1;
+
+  push(ref: number, entry: number, expiryMs: number): number {
+    this.ready.push({ position: this.nextPosition, ref, entry, expiryMs });
+    return this.nextPosition++;
+  }
+
+  restore(held: Held): void {
+    this.ready.push(held);
+    this.ready.sort((a, b) => a.position - b.position);
+  }
+
+  expire(nowMs: number, max: number): Held[] {
+    const due = this.ready.filter((held) => held.expiryMs <= nowMs).slice(0, max);
+    this.ready = this.ready.filter((held) => !due.includes(held));
+    return due;
+  }
+}
+
+type Step =
+  | { kind: "push"; count: number; expiryMs: number }
+  | { kind: "shift"; count: number }
+  | { kind: "restore"; count: number }
+  | { kind: "expire"; nowMs: number; max: number }
+  | { kind: "clear" };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant("push" as const),
+      count: fc.integer({ min: 1, max: 80 }),
+      expiryMs: fc.oneof(fc.constant(Infinity), fc.integer({ min: 0, max: 100 })),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant("shift" as const),
+      count: fc.integer({ min: 1, max: 80 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("restore" as const),
+      count: fc.integer({ min: 1, max: 20 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("expire" as const),
+      nowMs: fc.integer({ min: 0, max: 100 }),
+      max: fc.integer({ min: 1, max: 50 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: "clear" as const }) },
+);
+
+/** Runs the steps on a lane and on the naive one and compares all they give. */
+class Comparison {
+  readonly #out: Held[] = [];
+  #nextRef = 1;
+  memoryBytes = 0;
+  readonly lane = new MemoryLane(new ChunkPool(), (delta) => this.memoryBytes += delta);
+  readonly naive = new NaiveLane();
+
+  run(next: Step): void {
+    if (next.kind === "push") this.#push(next.count, next.expiryMs);
+    else if (next.kind === "shift") this.#shift(next.count);
+    else if (next.kind === "restore") this.#restore(next.count);
+    else if (next.kind === "expire") this.#expire(next.nowMs, next.max);
+    else this.#clear();
+    this.#check();
+  }
+
+  #push(count: number, expiryMs: number): void {
+    for (let i = 0; i < count; i++) {
+      const ref = this.#nextRef++;
+      const position = this.lane.push(ref, ref % 7, expiryMs + i);
+      assertEquals(position, this.naive.push(ref, ref % 7, expiryMs + i));
+    }
+  }
+
+  #shift(count: number): void {
+    for (let i = 0; i < count; i++) {
+      const expected = this.naive.ready.shift();
+      const state = this.lane.head(WAITER);
+      assertEquals(state, expected === undefined ? HEAD_EMPTY : HEAD_READY);
+      if (expected === undefined) return;
+      const { headPosition, headRef, headEntry, headExpiryMs } = this.lane;
+      assertEquals(
+        { position: headPosition, ref: headRef, entry: headEntry, expiryMs: headExpiryMs },
+        expected,
+      );
+      this.lane.shift();
+      this.#out.push(expected);
+    }
+  }
+
+  #restore(count: number): void {
+    for (const held of this.#out.splice(-count)) {
+      const changed = { ...held, entry: held.entry + 1 };
+      this.lane.restore(held.position, held.ref, changed.entry, held.expiryMs);
+      this.naive.restore(changed);
+    }
+  }
+
+  // Requeued messages are looked at before the others, so the order of visits is not compared, and
+  // with a cap on the number only that every visited one was due.
+  #expire(nowMs: number, max: number): void {
+    const visited: number[] = [];
+    const expired = this.lane.expire(nowMs, max, (ref) => visited.push(ref));
+    const due = this.naive.ready.filter((held) => held.expiryMs <= nowMs);
+    assertEquals(expired, Math.min(due.length, max));
+    assertEquals(visited.length, expired);
+    for (const ref of visited) assert(due.some((held) => held.ref === ref));
+    this.naive.ready = this.naive.ready.filter((held) => !visited.includes(held.ref));
+  }
+
+  #clear(): void {
+    const visited: number[] = [];
+    assertEquals(this.lane.clear((ref) => visited.push(ref)), this.naive.ready.length);
+    assertEquals(visited, this.naive.ready.map((held) => held.ref));
+    this.naive.ready = [];
+  }
+
+  #check(): void {
+    assertEquals(this.lane.messageCount, this.naive.ready.length);
+    const earliestMs = Math.min(Infinity, ...this.naive.ready.map((held) => held.expiryMs));
+    assert(this.lane.nextExpiryMs() <= earliestMs);
+    const peeked: number[] = [];
+    this.lane.peek(10, (ref) => peeked.push(ref));
+    assertEquals(peeked, this.naive.ready.slice(0, 10).map((held) => held.ref));
+  }
+}
+
+Deno.test("MemoryLane does what a sorted list does", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const comparison = new Comparison();
+      for (const next of steps) comparison.run(next);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("MemoryLane owns no memory while it is empty", () => {
+  const comparison = new Comparison();
+  comparison.run({ kind: "push", count: 5000, expiryMs: 10 });
+  assert(comparison.memoryBytes > 5000 * 8);
+  comparison.run({ kind: "shift", count: 5000 });
+  assertEquals(comparison.memoryBytes, 0);
+});
+
+Deno.test("MemoryLane expires in the middle and behind a longer life", () => {
+  const lane = new MemoryLane(new ChunkPool(), () => {});
+  for (let ref = 1; ref <= 3000; ref++) lane.push(ref, 0, ref % 2 === 0 ? 5 : 500);
+  let expired = 0;
+  lane.expire(5, 10_000, () => expired++);
+  assertEquals(expired, 1500);
+  assertEquals(lane.nextExpiryMs(), 500);
+  assertEquals(lane.head(WAITER), HEAD_READY);
+  assertEquals(lane.headRef, 1);
+});
