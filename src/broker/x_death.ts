@@ -1,0 +1,130 @@
+// The history of a dead-lettered message in its headers: `x-death`, newest first, one entry per queue
+// and reason, and the first and last death beside it. Called by dead-lettering; pure, it only makes
+// new headers. Fields and their meaning are RabbitMQ 3.13's (spec/broker.md "Dead-lettering").
+
+import type { FieldTable, FieldValue, WholeNumber } from "../amqp/field_value.ts";
+import { integerOf, longField, textField, textOf, timestampField } from "../amqp/field_value.ts";
+
+/** Why a message died. */
+export type DeathReason = "rejected" | "expired" | "maxlen" | "delivery_limit";
+
+/** One death as it happens. */
+export interface Death {
+  readonly reason: DeathReason;
+  /** The queue it died in. */
+  readonly queue: string;
+  /** The exchange it was published to. */
+  readonly exchange: string;
+  /** Its routing key and those of its `CC` header; never those of `BCC`. */
+  readonly routingKeys: readonly string[];
+  readonly timeSeconds: number;
+  /** Its `expiration`, if it had one. */
+  readonly originalExpiration: string | null;
+}
+
+const X_DEATH = "x-death";
+const FIRST = ["x-first-death-queue", "x-first-death-reason", "x-first-death-exchange"] as const;
+const LAST = ["x-last-death-queue", "x-last-death-reason", "x-last-death-exchange"] as const;
+
+// A consumer's decision in the loop means that the loop is wanted.
+const BREAKS_CYCLE: ReadonlySet<string> = new Set<DeathReason>(["rejected", "delivery_limit"]);
+
+/** One well-formed entry of `x-death`. */
+interface Recorded {
+  readonly queue: string;
+  readonly reason: string;
+  readonly count: WholeNumber;
+  readonly table: FieldTable;
+}
+
+function recordedOf(field: FieldValue): Recorded | null {
+  if (field.tag !== "F") return null;
+  const table = field.value;
+  const queue = textOf(table.get("queue"));
+  const reason = textOf(table.get("reason"));
+  const count = integerOf(table.get("count"));
+  if (queue === undefined || reason === undefined || count === undefined || count < 1) return null;
+  if (textOf(table.get("exchange")) === undefined) return null;
+  if (table.get("routing-keys")?.tag !== "A" || table.get("time")?.tag !== "T") return null;
+  return { queue, reason, count, table };
+}
+
+// A publisher may have put anything there; what is not an entry is left out.
+function recordedDeaths(headers: FieldTable | null): Recorded[] {
+  const field = headers?.get(X_DEATH);
+  if (field?.tag !== "A") return [];
+  const deaths: Recorded[] = [];
+  for (const item of field.value) {
+    const recorded = recordedOf(item);
+    if (recorded !== null) deaths.push(recorded);
+  }
+  return deaths;
+}
+
+function firstEntry(death: Death): FieldTable {
+  const entry = new Map<string, FieldValue>();
+  if (death.originalExpiration !== null) {
+    entry.set("original-expiration", textField(death.originalExpiration));
+  }
+  entry.set("count", longField(1));
+  entry.set("reason", textField(death.reason));
+  entry.set("queue", textField(death.queue));
+  entry.set("time", timestampField(death.timeSeconds));
+  entry.set("exchange", textField(death.exchange));
+  entry.set("routing-keys", { tag: "A", value: death.routingKeys.map(textField) });
+  return entry;
+}
+
+// As in RabbitMQ everything but the count stays as it was at the first such death.
+function repeatedEntry(recorded: Recorded): FieldTable {
+  const { count } = recorded;
+  const isCountable = typeof count === "number" && count < Number.MAX_SAFE_INTEGER;
+  const entry = new Map(recorded.table);
+  entry.set("count", longField(isCountable ? count + 1 : count));
+  return entry;
+}
+
+function isSameDeath(recorded: Recorded, death: Death): boolean {
+  return recorded.queue === death.queue && recorded.reason === death.reason;
+}
+
+function setDeath(
+  headers: Map<string, FieldValue>,
+  names: typeof FIRST | typeof LAST,
+  death: Death,
+): void {
+  headers.set(names[0], textField(death.queue));
+  headers.set(names[1], textField(death.reason));
+  headers.set(names[2], textField(death.exchange));
+}
+
+/** The headers of a message after one more death. */
+export function recordDeath(headers: FieldTable | null, death: Death): FieldTable {
+  const earlier = recordedDeaths(headers);
+  const repeated = earlier.find((recorded) => isSameDeath(recorded, death));
+  const others = earlier.filter((recorded) => !isSameDeath(recorded, death));
+  const newest = repeated === undefined ? firstEntry(death) : repeatedEntry(repeated);
+  const entries: FieldValue[] = [{ tag: "F", value: newest }];
+  for (const { table } of others) entries.push({ tag: "F", value: table });
+
+  const updated = new Map(headers ?? []);
+  updated.set(X_DEATH, { tag: "A", value: entries });
+  // Without a history of its own a message has not died before, whatever its publisher says.
+  const isKnown = earlier.length > 0 && FIRST.every((name) => updated.has(name));
+  if (!isKnown) setDeath(updated, FIRST, death);
+  setDeath(updated, LAST, death);
+  return updated;
+}
+
+/**
+ * Whether delivering to `targetQueue` would close a loop that nobody asked for: the message died there
+ * before, and since then no consumer rejected it or used up its deliveries.
+ * @param headers the headers after the present death was recorded
+ */
+export function isCycle(headers: FieldTable, targetQueue: string): boolean {
+  for (const { queue, reason } of recordedDeaths(headers)) {
+    if (BREAKS_CYCLE.has(reason)) return false;
+    if (queue === targetQueue) return true;
+  }
+  return false;
+}
