@@ -55,6 +55,7 @@ export class Broker {
   #dispatching: Queue[] = [];
   #isMemoryBlocked = false;
   #hasHousekeeping = false;
+  #lastQueueId = 0;
 
   constructor(options: BrokerOptions) {
     this.store = options.store;
@@ -66,6 +67,11 @@ export class Broker {
     this.timers = new Timers(this.scheduler);
     this.deadLetters = new DeadLetters(this);
     this.vhosts.set("/", new VHost(this, "/"));
+  }
+
+  /** An id that no queue of this node has had; ids are never used again. */
+  takeQueueId(): number {
+    return ++this.#lastQueueId;
   }
 
   /** Starts a turn at broker time `nowMs` and runs the timers that are due, at most a budget of them. */

@@ -1,4 +1,6 @@
-// The 406 refusals of queue arguments, in RabbitMQ's wording. Thrown by the parsers of this folder.
+// The 406 refusals of arguments, in RabbitMQ's wording: the argument first, because a long name of the
+// entity may push everything behind it over the 255 bytes of a reply text. Thrown by the parsers of
+// this folder and the registries.
 
 import { ChannelError } from "../../amqp/errors.ts";
 import { PRECONDITION_FAILED } from "../../amqp/reply_code.ts";

@@ -1,4 +1,5 @@
-// The fanout exchange: a message goes to every destination bound, whatever its key.
+// The fanout exchange: a message goes to every destination bound, whatever the message's key and the
+// binding's.
 
 import type { Binding } from "../binding.ts";
 import { BindingList } from "../binding.ts";
