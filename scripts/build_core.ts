@@ -25,6 +25,8 @@ const compilerOptions = [
   "abort=",
   "--enable",
   "bulk-memory",
+  "--initialMemory",
+  "1",
 ];
 
 /** What `asc` may be asked for here: sources are read from disk, outputs are kept in memory. */

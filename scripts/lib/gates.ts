@@ -1,0 +1,36 @@
+// Every gate a change must pass besides the tests: one list for `deno task ok` and for CI, so that
+// they cannot drift apart. Runs the gates one after another and goes on after a failure.
+
+import { run } from "./process.ts";
+import { denoCommand, ROOT } from "./runtimes.ts";
+import { addCheck, type Tally } from "./tally.ts";
+
+/** One thing that must hold. */
+export interface Gate {
+  /** How it is reported. */
+  name: string;
+  /** Arguments for Deno; exit code 0 means that it holds. */
+  args: string[];
+}
+
+/** The gates in the order in which a reader wants to hear of them. */
+export const GATES: readonly Gate[] = [
+  { name: "format", args: ["fmt", "--check"] },
+  { name: "lint", args: ["lint"] },
+  { name: "tidy", args: ["run", "-A", "scripts/tidy.ts"] },
+  { name: "types", args: ["task", "check"] },
+  { name: "generated codec is fresh", args: ["run", "-A", "scripts/generate_amqp.ts", "--check"] },
+  { name: "generated core is fresh", args: ["run", "-A", "scripts/build_core.ts", "--check"] },
+  { name: "build runs on the installed Node", args: ["run", "-A", "scripts/build.ts", "--smoke"] },
+];
+
+/** Runs every gate; prints what the failing ones say. */
+export async function runGates(tally: Tally): Promise<void> {
+  for (const { name, args } of GATES) {
+    const result = await run([...denoCommand(), ...args], { cwd: ROOT, quiet: true });
+    const ok = result.code === 0;
+    addCheck(tally, name, ok);
+    console.log(`${ok ? "ok    " : "FAILED"} ${name}`);
+    if (!ok) console.log(result.output);
+  }
+}
