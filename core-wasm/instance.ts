@@ -9,6 +9,27 @@ export interface CoreExports {
   abi_version(): number;
   delay(minMs: number, multiplier: number, maxMs: number, attempt: number): number;
   jitter(delayMs: number, percent: number, random: number): number;
+  area_at(): number;
+  area_capacity(): number;
+  memory_limit(bytes: number): void;
+  memory_live(): number;
+  group_open(): number;
+  group_close(group: number): number;
+  group_clear(group: number): number;
+  group_count(group: number): number;
+  group_first_due(group: number): number;
+  group_last_due(group: number): number;
+  bounds_refresh(): void;
+  insert(group: number, dueMs: number, payload: number): number;
+  insert_many(count: number): number;
+  cancel(handle: number): number;
+  pop_due(nowMs: number, max: number): number;
+  next_due(): number;
+  count(): number;
+  snapshot_begin(group: number): number;
+  snapshot_next(max: number): number;
+  snapshot_done(): number;
+  snapshot_floor(): number;
 }
 
 /** The `abi_version` these bindings were written for. */

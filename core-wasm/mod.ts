@@ -5,4 +5,5 @@ export { backoff } from "./backoff.ts";
 export { ReferenceHeap } from "./reference_heap.ts";
 export { DueBatch, failure, groupIndexOf, TimingHeapError } from "./types.ts";
 export type { TimerEntry, TimingStructure } from "./types.ts";
-export { ReferenceHeap as TimingHeap } from "./reference_heap.ts";
+export { TimingHeap } from "./timing_heap.ts";
+export type { TimingHeapOptions } from "./timing_heap.ts";

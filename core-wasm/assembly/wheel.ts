@@ -1,0 +1,239 @@
+// The wheel: the current time, the buckets seen from it and the late heap before it, and how timers
+// come nearer. When time enters a bucket above level 0, its entries move down to where they belong,
+// in order and a bounded number per call ("draining"); what is inserted for that stretch of time
+// meanwhile goes to the end of the same bucket. So equal due times always share a path and keep the
+// order of insertion without a sequence number. Called by core.ts.
+
+import { LEVEL_COUNT, WORK_MAX } from "./constants";
+import {
+  append,
+  bucketAt,
+  endOf,
+  firstChunk,
+  highestLevel,
+  indexIn,
+  lowIn,
+  lowMask,
+  nextChunk,
+  nextOccupied,
+  setStart,
+  startOf,
+  unlinkChunk,
+} from "./buckets";
+import { dropFirstLate, lateCount, lateDueAt, lateIndexAt, pushLate, reserveLate } from "./late_heap";
+import { reserveChunks } from "./memory";
+import { leaveSweep } from "./sweep";
+import { liveCount, takeOut } from "./taking";
+
+// No entry of the wheel is due before `current`; every entry of the late heap is.
+let current: u64 = 0;
+// Entries in buckets, live or dead.
+let entries: u32 = 0;
+// At least the highest level with entries.
+let topLevel: u32 = 0;
+// The bucket being drained: its level (0 when none is) and where its stretch of time ends. It
+// starts at `current`.
+let drainLevel: u32 = 0;
+let drainEnd: u64 = 0;
+
+// @ts-ignore: decorator
+@inline
+function digitOf(time: u64, level: u32): u32 {
+  return <u32>(time >> (<u64>level << 3)) & 255;
+}
+
+// @ts-ignore: decorator
+@inline
+function levelFor(due: u64): u32 {
+  const differing = due ^ current;
+  return differing < 256 ? 0 : (63 - <u32>clz(differing)) >> 3;
+}
+
+export function currentTime(): u64 {
+  return current;
+}
+
+export function drainingLevel(): u32 {
+  return drainLevel;
+}
+
+export function drainingBucket(): u32 {
+  return drainLevel == 0 ? 0 : bucketAt(drainLevel, digitOf(current, drainLevel));
+}
+
+export function forgetEntries(count: u32): void {
+  entries -= count;
+}
+
+// A sweep emptied the bucket that was being drained.
+export function endDrainIfEmpty(): void {
+  if (drainLevel != 0 && firstChunk(drainingBucket()) == 0) drainLevel = 0;
+}
+
+// An empty wheel may stand anywhere: near the first timer it needs fewer levels.
+// @ts-ignore: decorator
+@inline
+function approach(due: u64): void {
+  if (entries == 0 && (due ^ current) >> 32 != 0 && lateCount() == 0) {
+    current = due & ~(<u64>0xffff_ffff);
+  }
+}
+
+// Makes sure that `place` will succeed, and that all later draining will: draining can need one more
+// chunk for each bucket below the top level, and must not fail for want of memory.
+export function reserveEntry(due: u64): bool {
+  approach(due);
+  if (due < current) return reserveLate();
+  const level = levelFor(due);
+  const top = level > topLevel ? level : topLevel;
+  const buckets = top << 8;
+  const most = entries + 1 < buckets ? entries + 1 : buckets;
+  return reserveChunks(most + 3);
+}
+
+// After `reserveEntry` for the same due time.
+export function place(due: u64, index: u32): void {
+  if (due < current) {
+    pushLate(due, index);
+    return;
+  }
+  const level = drainLevel != 0 && due < drainEnd ? drainLevel : levelFor(due);
+  if (level > topLevel) topLevel = level;
+  append(level, digitOf(due, level), index, due);
+  entries++;
+}
+
+// Moves up to `work` entries of the drained bucket down; says how many it moved.
+function drain(work: i32): i32 {
+  const level = drainLevel;
+  const bucket = drainingBucket();
+  const mask = lowMask(level);
+  let moved: i32 = 0;
+  let chunk = firstChunk(bucket);
+  while (chunk != 0 && moved < work) {
+    const start = startOf(chunk);
+    const count = min<i32>(endOf(chunk) - start, work - moved);
+    for (let at = start; at < start + count; at++) {
+      const due = current | (lowIn(level, chunk, at) & mask);
+      const below = levelFor(due);
+      append(below, digitOf(due, below), indexIn(chunk, at), due);
+    }
+    moved += count;
+    if (start + count < endOf(chunk)) {
+      setStart(chunk, start + count);
+      return moved;
+    }
+    const next = nextChunk(chunk);
+    unlinkChunk(bucket, 0, chunk);
+    chunk = next;
+  }
+  if (chunk == 0) {
+    drainLevel = 0;
+    if (level == topLevel) topLevel = highestLevel();
+  }
+  return moved;
+}
+
+// @ts-ignore: decorator
+@inline
+function advanceTo(time: u64): void {
+  if (time > current) current = time;
+}
+
+// Goes to the next occupied bucket if its time has come, else to `now`. False when nothing in the
+// wheel is due.
+function enterNext(now: u64): bool {
+  for (let level: u32 = 1; level < LEVEL_COUNT; level++) {
+    const digit = nextOccupied(level, digitOf(current, level) + 1);
+    if (digit == 256) continue;
+    const start = startOfBucket(level, digit);
+    if (start > now) break;
+    current = start;
+    drainLevel = level;
+    drainEnd = start + (<u64>1 << (<u64>level << 3));
+    leaveSweep(bucketAt(level, digit));
+    return true;
+  }
+  advanceTo(now);
+  return false;
+}
+
+// @ts-ignore: decorator
+@inline
+export function startOfBucket(level: u32, digit: u32): u64 {
+  const above = current & ~((<u64>256 << (<u64>level << 3)) - 1);
+  return above | (<u64>digit << (<u64>level << 3));
+}
+
+// Takes out what is due, in order: results go to the transfer area. Stops after `max` of them, or
+// after touching WORK_MAX entries without a result.
+export function popDue(now: u64, max: i32): i32 {
+  let taken: i32 = 0;
+  let work = WORK_MAX;
+  while (lateCount() > 0) {
+    const due = lateDueAt(0);
+    if (due > now) break;
+    if (taken == max || work == 0) return taken;
+    const index = lateIndexAt(0);
+    dropFirstLate();
+    if (takeOut(index, <f64>due, taken)) taken++;
+    else work--;
+  }
+  while (taken < max && work > 0) {
+    if (drainLevel != 0) {
+      work -= drain(work);
+      if (drainLevel != 0) break;
+    }
+    const digit = nextOccupied(0, <u32>current & 255);
+    if (digit == 256) {
+      if (enterNext(now)) continue;
+      break;
+    }
+    const due = startOfBucket(0, digit);
+    if (due > now) {
+      advanceTo(now);
+      break;
+    }
+    current = due;
+    const bucket = bucketAt(0, digit);
+    const chunk = firstChunk(bucket);
+    const end = endOf(chunk);
+    let at = startOf(chunk);
+    const first = at;
+    const time = <f64>due;
+    while (at < end && taken < max && work > 0) {
+      if (takeOut(indexIn(chunk, at), time, taken)) taken++;
+      else work--;
+      at++;
+    }
+    entries -= at - first;
+    if (at == end) unlinkChunk(bucket, 0, chunk);
+    else setStart(chunk, at);
+  }
+  return taken;
+}
+
+// Nothing is due before the answer. Exact for late timers, in level 0 and for a bucket of one chunk,
+// except that a cancelled timer whose entry is still there counts; without live timers it does not.
+export function nextDue(): f64 {
+  if (liveCount() == 0) return Infinity;
+  const late = lateCount() > 0 ? <f64>lateDueAt(0) : Infinity;
+  if (drainLevel != 0) return Math.min(late, <f64>current);
+  for (let level: u32 = 0; level < LEVEL_COUNT; level++) {
+    const digit = nextOccupied(level, digitOf(current, level));
+    if (digit < 256) return Math.min(late, <f64>earliestIn(level, digit));
+  }
+  return late;
+}
+
+function earliestIn(level: u32, digit: u32): u64 {
+  const start = startOfBucket(level, digit);
+  const chunk = firstChunk(bucketAt(level, digit));
+  if (level == 0 || nextChunk(chunk) != 0) return start;
+  const mask = lowMask(level);
+  let least = mask;
+  for (let at = startOf(chunk); at < endOf(chunk); at++) {
+    least = min<u64>(least, lowIn(level, chunk, at) & mask);
+  }
+  return start | least;
+}
