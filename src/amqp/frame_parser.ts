@@ -84,6 +84,11 @@ export class FrameParser {
     return this.#carryCount + this.#end - this.#at;
   }
 
+  /** Bytes of storage of the parser's own, for the accounting of memory per connection. */
+  get storageByteCount(): number {
+    return this.#carry.length + (this.#isChunkOwned ? this.#chunk.length : 0);
+  }
+
   /** Copies what is unread, so that the caller may reuse the chunk it handed in last. */
   retain(): void {
     if (this.#isChunkOwned || this.#at === this.#end) return;
