@@ -1,0 +1,65 @@
+// The HTTP API: puts the resources under their paths, lets only users in, and answers every error in
+// one shape. server.ts gives it the node and serves it; a new resource is one more file in api/ and one
+// line here.
+
+import { Hono } from "hono";
+import { healthApi } from "./api/health.ts";
+import { overviewApi } from "./api/overview.ts";
+import { queuesApi } from "./api/queues.ts";
+import { basicAuth } from "./auth.ts";
+import type { ManagementContext, ManagementEnv, RequestOrigin } from "./context.ts";
+import { metricsText } from "./metrics.ts";
+import { methodNotAllowed, notFound, Problem } from "./problems.ts";
+import { PROMETHEUS_TYPE } from "./prometheus_text.ts";
+import { RateBook } from "./rates.ts";
+
+/** The API of one node. */
+export interface ManagementApp {
+  /** Answers one request; never rejects. */
+  fetch(request: Request, origin: RequestOrigin): Response | Promise<Response>;
+  /** Takes a sample for the rates; to be called every `SAMPLE_INTERVAL_MS`. */
+  sample(): void;
+}
+
+/** Makes the API of a node. */
+export function createApp(context: ManagementContext): ManagementApp {
+  const rates = new RateBook(() => context.monotonicMs());
+  const app = new Hono<ManagementEnv>();
+  app.onError((error) => answerError(error, context));
+  app.notFound(() => notFound().response());
+  app.use(async (c, next) => {
+    await next();
+    c.header("cache-control", "no-cache");
+    c.header("x-content-type-options", "nosniff");
+  });
+  app.route("/api/health", healthApi(context));
+  app.use("/api/*", basicAuth(context));
+  app.use("/metrics", basicAuth(context));
+  app.route("/api/overview", overviewApi(context, rates));
+  app.route("/api/queues", queuesApi(context, rates));
+  app.get("/metrics", (c) => {
+    c.header("content-type", PROMETHEUS_TYPE);
+    return c.body(context.turn(() => metricsText(context)));
+  });
+  refuseOtherMethods(app);
+  return { fetch: (request, origin) => app.fetch(request, origin), sample: () => rates.sample() };
+}
+
+const READ_ONLY = ["/api/health", "/api/overview", "/api/queues", "/metrics"];
+const READ_ONLY_BELOW = ["/api/queues/:vhost", "/api/queues/:vhost/:queue"];
+
+function refuseOtherMethods(app: Hono<ManagementEnv>): void {
+  const paths = [...READ_ONLY, ...READ_ONLY_BELOW, "/api/queues/:vhost/:queue/retries"];
+  for (const path of paths) {
+    app.all(path, () => {
+      throw methodNotAllowed("GET, HEAD");
+    });
+  }
+}
+
+function answerError(error: Error, { broker }: ManagementContext): Response {
+  if (error instanceof Problem) return error.response();
+  broker.logger.log("error", "HTTP request failed", { error: error.stack ?? error.message });
+  const body = { error: "internal_error", reason: "Internal Server Error" };
+  return Response.json(body, { status: 500 });
+}

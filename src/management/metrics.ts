@@ -1,0 +1,163 @@
+// GET /metrics: counters and gauges of the node for Prometheus. RabbitMQ's names where the meaning is
+// the same, so that common dashboards draw; ours begin with `reprise_`. Aggregated over queues.
+
+import type { Broker } from "../broker/broker.ts";
+import type { ManagementContext } from "./context.ts";
+import { PrometheusText } from "./prometheus_text.ts";
+
+const PROTOCOL = { protocol: "amqp091" };
+
+/** The metrics page; to be called within a turn. */
+export function metricsText(context: ManagementContext): string {
+  const page = new PrometheusText();
+  identity(page, context);
+  objects(page, context);
+  messages(page, context.broker);
+  deadLetters(page, context.broker);
+  retries(page, context.broker);
+  memory(page, context);
+  return page.text;
+}
+
+function identity(page: PrometheusText, { node }: ManagementContext): void {
+  page.gauge("rabbitmq_identity_info", "Node and cluster", 1, {
+    rabbitmq_node: node.name,
+    rabbitmq_cluster: node.name,
+    rabbitmq_cluster_permanent_id: node.name,
+  });
+  page.gauge("rabbitmq_build_info", "Versions", 1, {
+    rabbitmq_version: node.rabbitmqVersion,
+    erlang_version: node.platform,
+    product_name: "Reprise",
+    product_version: node.version,
+  });
+}
+
+function objects(page: PrometheusText, context: ManagementContext): void {
+  const { broker } = context;
+  const { metrics } = broker;
+  const { connectionCount, channelCount } = context.totals();
+  const sums = sumQueues(broker);
+  page.gauge("rabbitmq_connections", "Open connections", connectionCount);
+  page.gauge("rabbitmq_channels", "Open channels", channelCount);
+  page.gauge("rabbitmq_consumers", "Consumers", sums.consumers);
+  page.gauge("rabbitmq_queues", "Queues, internal ones left out", sums.queues);
+  const churn: [string, string, number][] = [
+    ["connections_opened", "Connections opened", metrics.connectionsOpened],
+    ["connections_closed", "Connections closed", metrics.connectionsClosed],
+    ["channels_opened", "Channels opened", metrics.channelsOpened],
+    ["channels_closed", "Channels closed", metrics.channelsClosed],
+    ["queues_declared", "Queue declarations", metrics.queuesDeclared],
+    ["queues_created", "Queues created", metrics.queuesCreated],
+    ["queues_deleted", "Queues deleted", metrics.queuesDeleted],
+  ];
+  for (const [name, help, value] of churn) page.counter(`rabbitmq_${name}_total`, help, value);
+  page.gauge(
+    "rabbitmq_queue_messages",
+    "Messages ready or unacknowledged",
+    sums.ready + sums.unacked,
+  );
+  page.gauge("rabbitmq_queue_messages_ready", "Messages ready for delivery", sums.ready);
+  page.gauge("rabbitmq_queue_messages_unacked", "Messages out for delivery", sums.unacked);
+  page.gauge("rabbitmq_queue_messages_ready_bytes", "Bytes of ready messages", sums.readyBytes);
+  page.gauge("rabbitmq_queue_messages_unacked_bytes", "Bytes out for delivery", sums.unackedBytes);
+}
+
+interface QueueSums {
+  queues: number;
+  consumers: number;
+  ready: number;
+  unacked: number;
+  readyBytes: number;
+  unackedBytes: number;
+}
+
+function sumQueues(broker: Broker): QueueSums {
+  const sums = { queues: 0, consumers: 0, ready: 0, unacked: 0, readyBytes: 0, unackedBytes: 0 };
+  for (const vhost of broker.vhosts.values()) {
+    for (const queue of vhost.queues.values()) {
+      sums.queues += 1;
+      sums.consumers += queue.consumerCount;
+      sums.ready += queue.readyCount;
+      sums.unacked += queue.unackedCount;
+      sums.readyBytes += queue.readyBytes;
+      sums.unackedBytes += queue.unackedBytes;
+    }
+  }
+  return sums;
+}
+
+function messages(page: PrometheusText, { metrics }: Broker): void {
+  const { delivered, deliveredNoAck, got, gotNoAck } = metrics;
+  const counters: [string, string, number][] = [
+    ["received", "Messages published", metrics.published],
+    ["confirmed", "Messages confirmed to publishers", metrics.confirmed],
+    ["routed", "Messages that reached a queue", routed(metrics)],
+    ["unroutable_returned", "Unroutable messages returned", metrics.returned],
+    ["unroutable_dropped", "Unroutable messages dropped", metrics.unroutableDropped],
+    ["delivered", "Messages delivered", delivered + deliveredNoAck + got + gotNoAck],
+    ["delivered_consume_manual_ack", "Delivered to consumers that acknowledge", delivered],
+    ["delivered_consume_auto_ack", "Delivered to consumers that do not", deliveredNoAck],
+    ["delivered_get_manual_ack", "Fetched, to be acknowledged", got],
+    ["delivered_get_auto_ack", "Fetched without acknowledgement", gotNoAck],
+    ["get_empty", "Fetches from an empty queue", metrics.getEmpty],
+    ["redelivered", "Messages delivered again", metrics.redelivered],
+    ["acknowledged", "Messages acknowledged", metrics.acked],
+  ];
+  for (const [name, help, value] of counters) {
+    page.counter(`rabbitmq_global_messages_${name}_total`, help, value, PROTOCOL);
+  }
+}
+
+function routed({ published, returned, unroutableDropped }: Broker["metrics"]): number {
+  return published - returned - unroutableDropped;
+}
+
+function deadLetters(page: PrometheusText, { metrics }: Broker): void {
+  const counters: [string, string, number][] = [
+    ["rejected", "rejection", metrics.deadLetteredRejected],
+    ["expired", "expiry", metrics.deadLetteredExpired],
+    ["maxlen", "overflow", metrics.deadLetteredMaxlen],
+    ["delivery_limit", "too many deliveries", metrics.deadLetteredDeliveryLimit],
+  ];
+  for (const [name, cause, value] of counters) {
+    const help = `Messages dead-lettered after ${cause}`;
+    page.counter(`rabbitmq_global_messages_dead_lettered_${name}_total`, help, value);
+  }
+  const help = "Dead letters that reached no queue";
+  page.counter("reprise_dead_letters_dropped_total", help, metrics.deadLettersDropped);
+}
+
+function retries(page: PrometheusText, { metrics, delayedTable }: Broker): void {
+  page.gauge("reprise_retry_delayed", "Messages waiting for a retry", delayedTable.count);
+  page.gauge("reprise_retry_delayed_bytes", "Bytes waiting for a retry", delayedTable.bodyBytes);
+  const counters: [string, string, number][] = [
+    ["scheduled", "Messages delayed", metrics.retryScheduled],
+    ["redelivered", "Messages that came back after a delay", metrics.retryRedelivered],
+    ["exhausted", "Messages given up at the delivery limit", metrics.retryExhausted],
+    ["expired", "Messages that expired while delayed", metrics.retryExpired],
+    ["store_failures", "Retries that could not be stored", metrics.retryStoreFailures],
+    ["over_limit", "Retries requeued at once because of a limit", metrics.retryOverLimit],
+    ["delayed_again", "Due messages delayed again by a full queue", metrics.retryDelayedAgain],
+  ];
+  for (const [name, help, value] of counters) {
+    page.counter(`reprise_retry_${name}_total`, help, value);
+  }
+  const { retryLatenessSeconds, retryAttempts } = metrics;
+  page.histogram("reprise_retry_lateness_seconds", "Return minus due time", retryLatenessSeconds);
+  page.histogram("reprise_retry_attempts", "Deliveries spent on leaving a queue", retryAttempts);
+}
+
+function memory(page: PrometheusText, context: ManagementContext): void {
+  const { broker } = context;
+  const resident = context.residentBytes();
+  page.gauge("rabbitmq_process_resident_memory_bytes", "Memory of the process", resident);
+  const limit = broker.limits.memoryBytesMax;
+  page.gauge("reprise_message_memory_bytes", "Memory held for messages", broker.memoryBytes);
+  page.gauge("reprise_message_memory_limit_bytes", "Memory at which publishers wait", limit);
+  page.gauge(
+    "reprise_publishers_blocked",
+    "1 while publishers wait",
+    Number(broker.isMemoryBlocked),
+  );
+}

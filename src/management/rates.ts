@@ -1,0 +1,80 @@
+// Message rates: counters of things that somebody looks at are sampled every few seconds, and a rate is
+// the difference of the last two samples. What nobody has asked for in a while is not sampled, so a
+// hundred thousand queues cost nothing. server.ts drives it; it owns no timer.
+
+/** Counters of one thing at one moment. */
+export type Counters = Readonly<Record<string, number>>;
+
+/** How often server.ts calls {@linkcode RateBook.sample}. */
+export const SAMPLE_INTERVAL_MS = 5_000;
+
+const FORGET_AFTER_MS = 60_000;
+
+interface Track {
+  readonly read: () => Counters;
+  counters: Counters;
+  takenMs: number;
+  rates: Counters;
+  askedMs: number;
+}
+
+/** The rates of everything that is looked at. */
+export class RateBook {
+  readonly #tracks = new Map<object, Track>();
+  readonly #nowMs: () => number;
+
+  /** Reads time, ms, on a clock that never goes back. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** How many things are sampled. */
+  get size(): number {
+    return this.#tracks.size;
+  }
+
+  /** Rates per second of `subject`'s counters; all 0 until two samples have been taken. */
+  of(subject: object, read: () => Counters): Counters {
+    const track = this.#tracks.get(subject);
+    const nowMs = this.#nowMs();
+    if (track !== undefined) {
+      track.askedMs = nowMs;
+      return track.rates;
+    }
+    const counters = read();
+    this.#tracks.set(subject, { read, counters, takenMs: nowMs, rates: {}, askedMs: nowMs });
+    return {};
+  }
+
+  /** Takes a sample of everything that is looked at and forgets the rest. */
+  sample(): void {
+    const nowMs = this.#nowMs();
+    for (const [subject, track] of this.#tracks) {
+      if (nowMs - track.askedMs > FORGET_AFTER_MS) this.#tracks.delete(subject);
+      else take(track, nowMs);
+    }
+  }
+}
+
+function take(track: Track, nowMs: number): void {
+  const elapsedSeconds = (nowMs - track.takenMs) / 1000;
+  if (elapsedSeconds <= 0) return;
+  const counters = track.read();
+  const rates: Record<string, number> = {};
+  for (const [name, value] of Object.entries(counters)) {
+    rates[name] = (value - (track.counters[name] ?? 0)) / elapsedSeconds;
+  }
+  track.counters = counters;
+  track.takenMs = nowMs;
+  track.rates = rates;
+}
+
+/** Counters and their rates as the API shows them: `publish` and `publish_details.rate`. */
+export function withRates(counters: Counters, rates: Counters): Record<string, unknown> {
+  const json: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(counters)) {
+    json[name] = value;
+    json[`${name}_details`] = { rate: rates[name] ?? 0 };
+  }
+  return json;
+}
