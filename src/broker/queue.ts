@@ -265,15 +265,17 @@ export class Queue implements ReadWaiter {
     this.unackedBytes -= bodyBytes;
   }
 
-  acked(ref: number, position: number, bodyBytes: number): void {
-    this.unackedLeft(bodyBytes);
+  /** Acked; `entry` is what it was delivered with. */
+  acked(ref: number, position: number, entry: number): void {
     this.stats.ack++;
+    this.#observeAttempts(entry);
     this.#drop(ref, position, "acked");
   }
 
   /** Rejected for good. */
   rejected(ref: number, position: number, entry: number): void {
     this.stats.reject++;
+    this.#observeAttempts(entry);
     this.deadLetter(ref, position, entry, "rejected");
   }
 
@@ -289,6 +291,7 @@ export class Queue implements ReadWaiter {
     const spent = (entry & ENTRY_COUNT_MASK) + ((reaction & SPENDS) === 0 ? 0 : 1);
     if (spent > this.args.deliveryLimit) {
       if (this.retries !== null) metrics.retryExhausted++;
+      this.#observeAttempts(entry);
       return this.deadLetter(ref, position, entry, "delivery_limit");
     }
     const nextEntry = (spent | ENTRY_REDELIVERED) >>> 0;
@@ -299,6 +302,11 @@ export class Queue implements ReadWaiter {
     if (expiryMs !== Infinity) this.#timers.watchExpiry(expiryMs);
     this.broker.schedule(this);
     if (this.#hasLengthLimit) this.#dropHead();
+  }
+
+  #observeAttempts(entry: number): void {
+    if (this.retries === null) return;
+    this.broker.metrics.retryAttempts.observe((entry & ENTRY_COUNT_MASK) + 1);
   }
 
   /** Gives a message up: to the dead-letter exchange if there is one, else for good. */
@@ -390,7 +398,7 @@ export class Queue implements ReadWaiter {
     let purged = this.lane.clear((ref) => store.release(ref));
     this.readyBytes = 0;
     if (this.retries !== null) purged += this.retries.clear();
-    this.#entries?.purged(this.id);
+    if (!this.isDeleted) this.#entries?.purged(this.id);
     this.#timers.expireNext(Infinity);
     return purged;
   }

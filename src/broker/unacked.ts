@@ -136,7 +136,8 @@ export class Unacked {
 
   #ackAt(index: number): void {
     const queue = this.#queues[index]!;
-    queue.acked(this.#refs[index]!, this.#positions[index]!, this.#bodyBytes[index]!);
+    queue.unackedLeft(this.#bodyBytes[index]!);
+    queue.acked(this.#refs[index]!, this.#positions[index]!, this.#entries[index]!);
     this.#leave(index);
   }
 
