@@ -4,6 +4,7 @@
 import { DEFAULT_LIMITS, type Limits } from "../broker/limits.ts";
 import type { UserConfig } from "../broker/users.ts";
 import { LOG_LEVELS, type LogLevel } from "../lib/logger.ts";
+import { ConfigError } from "./config_error.ts";
 import { type Kind, oneOf, onlyTrue, refused, wholeNumber, word } from "./kinds.ts";
 import { LIMIT_RANGES } from "./limit_ranges.ts";
 import { userList } from "./users.ts";
@@ -136,6 +137,18 @@ function limitSettings(): Setting[] {
 
 function dashed(camelName: string): string {
   return camelName.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** Sets one setting from a value of the library door; `shownAs` names it in errors. */
+export function applyOption(
+  config: Config,
+  option: { name: string; value: unknown; shownAs: string },
+): void {
+  const found = SETTINGS.find((candidate) => candidate.name === option.name);
+  if (found === undefined) throw new Error(`no setting ${option.name}`);
+  if (!found.applyJson(config, option.value)) {
+    throw ConfigError.forValue(option.shownAs, option.value, found.accepted);
+  }
 }
 
 /** `amqp-port` as the file and the library door write it: `amqpPort`. */

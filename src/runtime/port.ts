@@ -76,6 +76,8 @@ export interface Process {
   /** Ends the process now. */
   exit(code: number): never;
   processId(): number;
+  /** Name of this machine; `localhost` when it may not be asked. */
+  hostName(): string;
   /** Memory of the whole process as the operating system counts it, bytes. */
   residentBytes(): number;
 }

@@ -7,6 +7,7 @@ export {
   args,
   environment,
   exit,
+  hostName,
   onSignal,
   onUncaught,
   processId,

@@ -22,6 +22,12 @@ export function environment(): Record<string, string> {
   return Deno.env.toObject();
 }
 
+/** Name of this machine; `localhost` when it may not be asked. */
+export function hostName(): string {
+  const { state } = Deno.permissions.querySync({ name: "sys", kind: "hostname" });
+  return state === "granted" ? Deno.hostname() : "localhost";
+}
+
 /** Memory of the whole process as the operating system counts it, bytes. */
 export function residentBytes(): number {
   return Deno.memoryUsage().rss;

@@ -2,6 +2,7 @@
 // bun/process.ts) for the others. Called by main.ts and server.ts; never by a feature.
 
 import { readFileSync, writeSync } from "node:fs";
+import { hostname } from "node:os";
 import process from "node:process";
 
 const STDOUT = 1;
@@ -83,6 +84,11 @@ export function exit(code: number): never {
 /** Number of this process. */
 export function processId(): number {
   return process.pid;
+}
+
+/** Name of this machine. */
+export function hostName(): string {
+  return hostname();
 }
 
 /** Memory of the whole process as the operating system counts it, bytes. */

@@ -1,0 +1,94 @@
+// The executable door: settings, then the server, then the ready line, then signals. Run by a person or
+// a supervisor; whatever goes wrong on the way is one line on standard error and exit code 1.
+
+import { type Config, ConfigError, loadCommand } from "./config.ts";
+import { loadRuntime } from "./runtime/detect.ts";
+import { LineLogger } from "./runtime/line_logger.ts";
+import { formatAddress, ListenError } from "./runtime/listen_error.ts";
+import type { Runtime } from "./runtime/port.ts";
+import { SystemClock } from "./runtime/system_clock.ts";
+import { SystemLoop } from "./runtime/system_loop.ts";
+import { Server } from "./server.ts";
+import { VERSION } from "./version.ts";
+
+async function main(runtime: Runtime): Promise<void> {
+  const { process } = runtime;
+  const command = loadCommand({
+    args: process.args(),
+    environment: process.environment,
+    readTextFile: process.readTextFile,
+  });
+  switch (command.kind) {
+    case "help":
+      process.writeOut(command.text);
+      return;
+    case "version":
+      process.writeOut(`reprise ${VERSION}\n`);
+      return;
+    case "run":
+      await run(runtime, command.config);
+  }
+}
+
+async function run(runtime: Runtime, config: Config): Promise<void> {
+  const { process } = runtime;
+  const clock = new SystemClock();
+  const logger = new LineLogger({
+    minimum: config.logLevel,
+    nowMs: () => clock.wallMs(),
+    write: process.writeError,
+  });
+  const fail = (error: unknown) => {
+    logger.log("error", "uncaught error", { error: describe(error) });
+    process.exit(1);
+  };
+  process.onUncaught(fail);
+  const server = await Server.start({
+    runtime,
+    amqp: { host: config.bind, port: config.amqpPort },
+    http: { host: config.bind, port: config.httpPort },
+    users: config.users,
+    limits: config.limits,
+    clock,
+    loop: new SystemLoop(),
+    logger,
+    seed: crypto.getRandomValues(new Uint32Array(1))[0]!,
+    onFatal: () => process.exit(1),
+  });
+  stopOnSignal(runtime, server, logger);
+  const amqp = formatAddress(server.amqp.host, server.amqp.port);
+  const http = formatAddress(server.http!.host, server.http!.port);
+  process.writeOut(`reprise ready amqp=${amqp} http=${http}\n`);
+}
+
+function stopOnSignal(runtime: Runtime, server: Server, logger: LineLogger): void {
+  const { process } = runtime;
+  let isStopping = false;
+  process.onSignal((signal) => {
+    // Who asks twice does not want to wait for clients that do not answer.
+    if (isStopping) process.exit(1);
+    isStopping = true;
+    logger.log("info", "stopping", { signal });
+    server.stop().then(() => process.exit(0), (error: unknown) => {
+      logger.log("error", "could not stop in order", { error: describe(error) });
+      process.exit(1);
+    });
+  });
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.stack ?? error.message : String(error);
+}
+
+function oneLine(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof ListenError) return error.message;
+  return `could not start: ${describe(error)}`;
+}
+
+const runtime = await loadRuntime();
+try {
+  await main(runtime);
+} catch (error) {
+  runtime.process.writeError(`reprise: ${oneLine(error)}\n`);
+  runtime.process.exit(1);
+}

@@ -1,0 +1,207 @@
+// The composition root: puts the layers together in the order in which they need each other and takes
+// them apart in the opposite one. main.ts and mod.ts start it; nothing else knows every layer.
+
+import type { Limits } from "./broker/limits.ts";
+import { Broker } from "./broker/broker.ts";
+import { type UserConfig, Users } from "./broker/users.ts";
+import type { Logger } from "./lib/logger.ts";
+import { Prng } from "./lib/prng.ts";
+import { createApp, type ManagementApp } from "./management/app.ts";
+import type { ConnectionTotals, ListenerInfo, NodeInfo } from "./management/context.ts";
+import { SAMPLE_INTERVAL_MS } from "./management/rates.ts";
+import type { Listener, Runtime, StreamListener } from "./runtime/port.ts";
+import { BrokerTime } from "./schedule/broker_time.ts";
+import type { Clock } from "./schedule/clock.ts";
+import { Scheduler } from "./schedule/scheduler.ts";
+import { Engine } from "./session/engine.ts";
+import type { HostLoop } from "./session/host_loop.ts";
+import { FOLLOWED_RABBITMQ_VERSION } from "./session/server_properties.ts";
+import { MemoryStore } from "./store/memory_store.ts";
+import { VERSION } from "./version.ts";
+
+/** Clients have this long to answer connection.close when the node stops. */
+const CLOSE_GRACE_MS = 3_000;
+/** What is closed has this long to leave the machine. */
+const FLUSH_GRACE_MS = 500;
+
+/** An address to listen on. */
+export interface Address {
+  readonly host: string;
+  /** 0 for any free port. */
+  readonly port: number;
+}
+
+/** What a server is made of. */
+export interface ServerOptions {
+  readonly runtime: Runtime;
+  readonly amqp: Address;
+  /** Null for no HTTP at all. */
+  readonly http: Address | null;
+  readonly users: readonly UserConfig[];
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly loop: HostLoop;
+  readonly logger: Logger;
+  /** Seed of everything random in the broker. */
+  readonly seed: number;
+  /** The broker itself failed; everything has been torn down and nothing may be written any more. */
+  readonly onFatal: (error: unknown) => void;
+}
+
+/** One running node. */
+export class Server {
+  readonly engine: Engine;
+  readonly broker: Broker;
+  readonly #options: ServerOptions;
+  readonly #node: NodeInfo;
+  #amqp: StreamListener | null = null;
+  #http: Listener | null = null;
+  #sampler: ReturnType<typeof setInterval> | undefined;
+  #stopping: Promise<void> | null = null;
+
+  /** Puts the layers together; {@linkcode Server.start} is the way to one that listens. */
+  constructor(options: ServerOptions) {
+    const { runtime, loop, logger, limits } = options;
+    const random = new Prng(options.seed);
+    const nextRandom = () => random.nextFloat();
+    this.#options = options;
+    this.#node = nodeInfo(runtime);
+    this.broker = new Broker({
+      store: new MemoryStore(),
+      scheduler: new Scheduler(),
+      limits,
+      logger,
+      users: new Users(options.users),
+      random: nextRandom,
+    });
+    this.engine = new Engine({
+      broker: this.broker,
+      time: new BrokerTime(options.clock),
+      loop,
+      logger,
+      random: nextRandom,
+      product: {
+        version: VERSION,
+        platform: this.#node.platform,
+        clusterName: this.#node.name,
+      },
+      fatal: (error) => this.#fail(error),
+    });
+  }
+
+  /** Starts a node; rejects with `ListenError` when a port cannot be opened, leaving nothing behind. */
+  static async start(options: ServerOptions): Promise<Server> {
+    const server = new Server(options);
+    try {
+      await server.#listen();
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+    return server;
+  }
+
+  /** Where AMQP clients connect. */
+  get amqp(): Address {
+    if (this.#amqp === null) throw new Error("the server is not listening");
+    return { host: this.#amqp.host, port: this.#amqp.port };
+  }
+
+  /** Where the HTTP API answers; null without one. */
+  get http(): Address | null {
+    return this.#http === null ? null : { host: this.#http.host, port: this.#http.port };
+  }
+
+  /**
+   * Stops accepting, closes every connection with 320 CONNECTION_FORCED and leaves no handle open.
+   * Resolves when all is gone; calling it again gives the same promise.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #listen(): Promise<void> {
+    const { runtime, amqp, http } = this.#options;
+    this.#amqp = await runtime.net.listen({
+      ...amqp,
+      accept: (transport, info) => this.engine.accept(transport, info),
+    });
+    if (http === null) return;
+    const app = this.#createApp();
+    this.#http = await runtime.http.serve({
+      ...http,
+      handler: (request, peer) => app.fetch(request, { peerHost: peer.host }),
+    });
+    this.#sampler = setInterval(() => app.sample(), SAMPLE_INTERVAL_MS);
+  }
+
+  #createApp(): ManagementApp {
+    const { clock, runtime } = this.#options;
+    return createApp({
+      broker: this.broker,
+      node: this.#node,
+      listeners: () => this.#listeners(),
+      turn: (run) => this.engine.turn(run),
+      totals: () => this.#totals(),
+      monotonicMs: () => clock.monotonicMs(),
+      residentBytes: () => runtime.process.residentBytes(),
+    });
+  }
+
+  #listeners(): ListenerInfo[] {
+    const listeners: ListenerInfo[] = [{ protocol: "amqp", ...this.amqp }];
+    const { http } = this;
+    if (http !== null) listeners.push({ protocol: "http", ...http });
+    return listeners;
+  }
+
+  #totals(): ConnectionTotals {
+    let connectionCount = 0;
+    let channelCount = 0;
+    for (const connection of this.engine.connections) {
+      connectionCount += 1;
+      channelCount += connection.channelCount;
+    }
+    return { connectionCount, channelCount };
+  }
+
+  async #stop(): Promise<void> {
+    clearInterval(this.#sampler);
+    await this.#amqp?.close();
+    // The engine bounds its own wait by broker time, which need not move at all.
+    await withinRealTime(CLOSE_GRACE_MS, this.engine.close(CLOSE_GRACE_MS));
+    await this.#tearDown(FLUSH_GRACE_MS);
+  }
+
+  async #tearDown(graceMs: number): Promise<void> {
+    clearInterval(this.#sampler);
+    await this.#http?.close();
+    await this.#amqp?.closeStreams(graceMs);
+    this.#options.loop.disarm();
+  }
+
+  // Half-applied state must not be seen by anyone: no close frames, the streams just end.
+  #fail(error: unknown): void {
+    const text = error instanceof Error ? error.stack ?? error.message : String(error);
+    this.#options.logger.log("error", "the broker failed and stops", { error: text });
+    this.#stopping ??= Promise.resolve(this.#amqp?.close()).then(() => this.#tearDown(0));
+    this.#options.onFatal(error);
+  }
+}
+
+function nodeInfo(runtime: Runtime): NodeInfo {
+  return {
+    name: `rabbit@${runtime.process.hostName()}`,
+    version: VERSION,
+    rabbitmqVersion: FOLLOWED_RABBITMQ_VERSION,
+    platform: `${runtime.name} ${runtime.version}`,
+  };
+}
+
+async function withinRealTime(limitMs: number, work: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const limit = new Promise<void>((resolve) => timer = setTimeout(resolve, limitMs));
+  await Promise.race([work, limit]);
+  clearTimeout(timer);
+}
