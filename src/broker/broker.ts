@@ -3,6 +3,7 @@
 // is given the time and randomness and never does I/O.
 
 import type { Logger } from "../lib/logger.ts";
+import { hostDelayMs } from "../schedule/host_timer.ts";
 import type { Scheduler } from "../schedule/scheduler.ts";
 import type { Store } from "../store/port.ts";
 import { DeadLetters } from "./dead_letters.ts";
@@ -112,6 +113,11 @@ export class Broker {
   get hasMoreWork(): boolean {
     return this.deadLetters.count > 0 || this.#hasHousekeeping || this.#scheduled.length > 0 ||
       this.scheduler.nextDueMs() <= this.nowMs;
+  }
+
+  /** For how long to arm the host's timer, so that a turn runs when the next timer is due. */
+  get wakeDelayMs(): number {
+    return hostDelayMs(this.scheduler.nextDueMs(), this.nowMs);
   }
 
   /** The queue is looked at before the turn ends. */

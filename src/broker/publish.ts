@@ -28,6 +28,8 @@ import type { Queue } from "./queue.ts";
 import { type RouteMessage, RouteResult } from "./route.ts";
 import type { VHost } from "./vhost.ts";
 
+export type { MessageSource } from "../store/port.ts";
+
 /** At least one queue matched. */
 export const PUBLISH_ROUTED = 1;
 /** A queue that matched was full and refused the message: the publisher gets a nack. */

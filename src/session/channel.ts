@@ -1,0 +1,182 @@
+// One open channel: its consumers, what they have been given, its publisher and its modes. The frame
+// switch and the handlers call it for the client, dispatch calls it (as ConsumerChannel) for
+// deliveries. It writes frames into its connection's outbox and never touches the transport.
+
+import type { ChannelError } from "../amqp/errors.ts";
+import { writeBasicCancel, writeChannelClose } from "../amqp/methods_gen.ts";
+import type { Consumer, ConsumerChannel } from "../broker/consumer.ts";
+import type { Delivery } from "../broker/delivery.ts";
+import { Publisher } from "../broker/publish.ts";
+import { CAUSE_CLOSE } from "../broker/retry.ts";
+import { Unacked } from "../broker/unacked.ts";
+import type { VHost } from "../broker/vhost.ts";
+import { Confirms } from "./confirms.ts";
+import type { Connection } from "./connection.ts";
+import type { SessionContext } from "./context.ts";
+import { writeDelivery } from "./delivery_writer.ts";
+import { PublishAssembly } from "./publish_assembly.ts";
+import type { Transaction } from "./tx.ts";
+
+/** A channel, from channel.open to the close-ok of either side. */
+export class Channel implements ConsumerChannel {
+  readonly number: number;
+  readonly connection: Connection;
+  readonly context: SessionContext;
+  readonly vhost: VHost;
+  readonly publisher: Publisher;
+  readonly unacked: Unacked = new Unacked();
+  readonly assembly: PublishAssembly = new PublishAssembly();
+  readonly confirms: Confirms = new Confirms();
+  readonly consumers: Map<string, Consumer> = new Map();
+  /** Not null once the client selected transactions. */
+  tx: Transaction | null = null;
+  /** We have sent channel.close; everything but close and close-ok is discarded. */
+  isClosing = false;
+  /** Everything it had has been given back. */
+  isReleased = false;
+  /** Prefetch of consumers started from now on; 0 = no limit. */
+  prefetch = 0;
+  /** Prefetch of the channel as a whole; 0 = no limit. */
+  channelPrefetch = 0;
+  /** Name of the queue declared last: what an empty name means. */
+  lastQueueName = "";
+  /** Tag of the delivery made last. */
+  deliveryTag = 0;
+  /** Whether the engine has it in its list of channels with confirms to send. */
+  isConfirming = false;
+  #unackedMax: number;
+  #isRefused = false;
+
+  constructor(connection: Connection, vhost: VHost, number: number) {
+    this.number = number;
+    this.connection = connection;
+    this.context = connection.context;
+    this.vhost = vhost;
+    this.publisher = new Publisher(vhost);
+    this.#unackedMax = this.context.limits.unackedPerChannelMax;
+  }
+
+  /** Sets the prefetch of the whole channel. */
+  setChannelPrefetch(count: number): void {
+    const limit = this.context.limits.unackedPerChannelMax;
+    this.channelPrefetch = count;
+    this.#unackedMax = count === 0 ? limit : Math.min(count, limit);
+    this.acked();
+  }
+
+  /** Whether one more message could be entered as unacked by basic.get; prefetch does not count. */
+  get isUnackedFull(): boolean {
+    return this.unacked.count >= this.context.limits.unackedPerChannelMax;
+  }
+
+  hasCapacity(): boolean {
+    if (this.unacked.count >= this.#unackedMax) {
+      this.#isRefused = true;
+      return false;
+    }
+    return this.connection.hasOutputCapacity();
+  }
+
+  deliver(consumer: Consumer, delivery: Delivery): void {
+    const { context, connection } = this;
+    const { metrics } = context.broker;
+    const tag = ++this.deliveryTag;
+    if (delivery.redelivered) metrics.redelivered++;
+    if (consumer.noAck) {
+      metrics.deliveredNoAck++;
+    } else {
+      metrics.delivered++;
+      this.unacked.push(tag, consumer, delivery);
+    }
+    context.zone.isBroker = false;
+    try {
+      writeDelivery(connection.writer(), this, consumer, delivery);
+    } catch (error) {
+      connection.failLater(error);
+    }
+    context.zone.isBroker = true;
+  }
+
+  cancelled(consumer: Consumer): void {
+    this.consumers.delete(consumer.tag);
+    const { connection, context } = this;
+    if (this.isReleased || !connection.capabilities.consumerCancelNotify) return;
+    context.zone.isBroker = false;
+    try {
+      writeBasicCancel(connection.writer(), this.number, consumer.tag, true);
+    } catch (error) {
+      connection.failLater(error);
+    }
+    context.zone.isBroker = true;
+  }
+
+  /** After unacked messages have been settled: consumers that were refused may go on. */
+  acked(): void {
+    if (this.#isRefused && this.unacked.count < this.#unackedMax) this.resume();
+  }
+
+  /** Puts consumers that were refused for want of capacity back in turn. */
+  resume(): void {
+    this.#isRefused = false;
+    for (const consumer of this.consumers.values()) {
+      if (consumer.isBlocked) consumer.queue.unblock(consumer);
+    }
+  }
+
+  /** Acks the publishes that are safe; true when none is waiting any more. */
+  settleConfirms(safeBatch: number): boolean {
+    const { confirms, connection, context } = this;
+    if (confirms.hasSafe(safeBatch)) {
+      const count = confirms.settle(connection.writer(), this.number, safeBatch);
+      context.broker.metrics.confirmed += count;
+    }
+    this.isConfirming = confirms.isWaiting;
+    return !this.isConfirming;
+  }
+
+  /** Copies the unfinished publish out of the input, which is about to go away. */
+  detach(): void {
+    const { assembly } = this;
+    const before = assembly.heldBytes;
+    assembly.detach();
+    if (assembly.heldBytes !== before) this.connection.held(assembly.heldBytes - before);
+  }
+
+  /** The publish is done or given up; what it held is free. */
+  endPublish(): void {
+    const { assembly } = this;
+    const before = assembly.heldBytes;
+    assembly.reset();
+    if (assembly.heldBytes !== before) this.connection.held(assembly.heldBytes - before);
+  }
+
+  /** Closes the channel because of an error of the client. */
+  fail(error: ChannelError, methodKey: number): void {
+    this.release();
+    this.isClosing = true;
+    writeChannelClose(this.connection.writer(), this.number, {
+      replyCode: error.code,
+      replyText: error.replyText,
+      classId: error.classId || methodKey >>> 16,
+      methodId: error.methodId || methodKey & 0xffff,
+    });
+  }
+
+  /** Gives everything back: consumers first, so that nothing returned comes here again. */
+  release(): void {
+    if (this.isReleased) return;
+    this.isReleased = true;
+    const { context } = this;
+    context.broker.metrics.channelsClosed++;
+    this.endPublish();
+    this.confirms.clear();
+    this.tx?.clear();
+    this.tx = null;
+    const consumers = [...this.consumers.values()];
+    this.consumers.clear();
+    context.zone.run(() => {
+      for (const consumer of consumers) consumer.queue.cancel(consumer);
+      this.unacked.requeueAll(CAUSE_CLOSE, true);
+    });
+  }
+}

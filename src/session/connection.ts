@@ -1,0 +1,399 @@
+// One client: its stream, its state and its channels. The engine tells it what came and when a turn
+// ends; the frame switch and the handlers act for the client through it. Whatever goes wrong ends here
+// in a channel.close, a connection.close or, if the broker itself failed, in the engine.
+
+import { ConnectionError, replyText } from "../amqp/errors.ts";
+import {
+  FRAME_MAX_MIN,
+  FRAME_OVERHEAD,
+  PROTOCOL_HEADER,
+  ProtocolHeaderMatcher,
+} from "../amqp/frame.ts";
+import {
+  writeConnectionBlocked,
+  writeConnectionClose,
+  writeConnectionUnblocked,
+} from "../amqp/methods_gen.ts";
+import type { FieldTable } from "../amqp/field_value.ts";
+import { EMPTY_TABLE } from "../amqp/field_value.ts";
+import { RESOURCE_ERROR } from "../amqp/reply_code.ts";
+import type { Owner } from "../broker/names.ts";
+import type { User } from "../broker/users.ts";
+import type { VHost } from "../broker/vhost.ts";
+import type { ByteWriter } from "../lib/byte_writer.ts";
+import type { Channel } from "./channel.ts";
+import { CloseOkSearch } from "./close_ok_search.ts";
+import {
+  STATE_CLOSED,
+  STATE_CLOSING,
+  STATE_HEADER,
+  STATE_REFUSED,
+  STATE_RUNNING,
+  STATE_STARTING,
+} from "./connection_state.ts";
+import type { SessionContext } from "./context.ts";
+import { handleFailure, handleInternalFailure } from "./failure.ts";
+import { handleFrame } from "./frame_switch.ts";
+import { sendStart } from "./handshake.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { HeldMemory } from "./held_memory.ts";
+import { HOLD_MEMORY, HOLD_OUTPUT, Input } from "./input.ts";
+import { Outbox } from "./outbox.ts";
+import type { ClientCapabilities } from "./server_properties.ts";
+import { NO_CAPABILITIES } from "./server_properties.ts";
+import type { Transport, TransportInfo } from "./transport.ts";
+
+/** How long a client may take to answer connection.close, or to go after its own. */
+const CLOSE_GRACE_MS = 10_000;
+
+/** One accepted stream and everything that lives on it. */
+export class Connection implements Owner {
+  readonly id: number;
+  readonly name: string;
+  readonly info: TransportInfo;
+  readonly context: SessionContext;
+  readonly input: Input;
+  readonly outbox: Outbox;
+  /** One of `STATE_*`. */
+  state: number = STATE_HEADER;
+  user: User | null = null;
+  vhost: VHost | null = null;
+  clientProperties: FieldTable = EMPTY_TABLE;
+  capabilities: ClientCapabilities = NO_CAPABILITIES;
+  channelMax: number;
+  frameMax: number;
+  /** Largest payload we send. */
+  framePayloadMax: number = FRAME_MAX_MIN - FRAME_OVERHEAD;
+  readonly heartbeat: Heartbeat;
+  readonly connectedAtMs: number;
+  /** By channel number. */
+  readonly channels: (Channel | undefined)[] = [];
+  channelCount = 0;
+  /** The method being handled: whom an error is to blame on. */
+  methodKey = 0;
+  /** The channel whose unfinished publish may point into the input. */
+  attached: Channel | null = null;
+  /** Whether the engine has it in its list of connections with input to run. */
+  isQueued = false;
+  /** Whether connection.blocked has been sent and not taken back. */
+  isToldBlocked = false;
+  /** Whether it has been counted as open. */
+  isOpen = false;
+  readonly #transport: Transport;
+  readonly #header = new ProtocolHeaderMatcher();
+  #closeOk: CloseOkSearch | null = null;
+  #isTouched = false;
+  #isRefused = false;
+  #endsAfterFlush = false;
+  #isReleased = false;
+  readonly #memory: HeldMemory;
+  #failure: unknown = null;
+
+  constructor(id: number, transport: Transport, info: TransportInfo, context: SessionContext) {
+    const { limits } = context;
+    this.id = id;
+    this.info = info;
+    this.name = `${info.peerHost}:${info.peerPort} -> ${info.localHost}:${info.localPort}`;
+    this.context = context;
+    this.#transport = transport;
+    this.input = new Input(transport, limits.inputBytesPerTurn);
+    this.outbox = new Outbox(transport, context.pool);
+    this.channelMax = limits.channelMax;
+    this.frameMax = limits.frameBytesMax;
+    this.input.parser.frameMax = limits.frameBytesMax;
+    this.connectedAtMs = context.broker.nowMs;
+    this.#memory = new HeldMemory(context.broker);
+    this.heartbeat = new Heartbeat(this);
+    context.timers.setDeadline(this, limits.handshakeMs);
+  }
+
+  // Input
+
+  /** Bytes came; `run` will look at them. */
+  received(bytes: Uint8Array): void {
+    this.heartbeat.heardAtMs = this.context.broker.nowMs;
+    this.input.receivedBytes += bytes.length;
+    if (this.state >= STATE_REFUSED) return;
+    if (this.#closeOk !== null) {
+      if (this.#closeOk.offer(bytes)) this.end();
+    } else if (this.state === STATE_HEADER) this.#receiveHeader(bytes);
+    else this.input.push(bytes);
+  }
+
+  #receiveHeader(bytes: Uint8Array): void {
+    const used = this.#header.offer(bytes, 0, bytes.length);
+    if (this.#header.state === "refused") {
+      this.writer().all(PROTOCOL_HEADER);
+      this.end();
+    } else if (this.#header.state === "accepted") {
+      this.state = STATE_STARTING;
+      sendStart(this);
+      this.input.push(bytes.subarray(used));
+    }
+  }
+
+  /** Runs whole frames until about `bytesMax` bytes are spent; returns how many were. */
+  run(bytesMax: number): number {
+    let spent = 0;
+    while (spent < bytesMax && this.input.isRunnable) {
+      try {
+        spent += this.#runFrames(bytesMax - spent);
+      } catch (error) {
+        handleFailure(this, error);
+        spent += this.input.parser.frameByteCount;
+      }
+    }
+    return spent;
+  }
+
+  #runFrames(bytesMax: number): number {
+    const { input } = this;
+    const { parser } = input;
+    let spent = 0;
+    do {
+      while (parser.next()) {
+        spent += parser.frameByteCount;
+        handleFrame(this, parser);
+        if (spent >= bytesMax || !input.isRunnable) return spent;
+      }
+      this.attached?.detach();
+      this.attached = null;
+    } while (input.advance());
+    return spent;
+  }
+
+  // Output
+
+  /** The outbox's writer, ready for frames of this turn. */
+  writer(): ByteWriter {
+    if (!this.#isTouched) this.touch();
+    return this.outbox.writer;
+  }
+
+  /** Has the engine look at the connection when the turn ends. */
+  touch(): void {
+    if (this.#isTouched) return;
+    this.#isTouched = true;
+    this.outbox.open();
+    this.context.touched.push(this);
+  }
+
+  /** Whether the client takes its output fast enough to be given more. */
+  hasOutputCapacity(): boolean {
+    if (this.#failure !== null) return false;
+    if (this.outbox.waitingBytes <= this.context.limits.outboxBytesMax) return true;
+    if (!this.#isRefused) {
+      this.#isRefused = true;
+      this.context.refused.push(this);
+    }
+    return false;
+  }
+
+  /** The one write of the turn, and what follows from how much the transport took. */
+  flush(): void {
+    if (this.#failure !== null && this.state < STATE_CLOSING) {
+      handleInternalFailure(this, this.#failure);
+    }
+    this.#isTouched = false;
+    if (this.state === STATE_CLOSED && !this.#endsAfterFlush) {
+      this.outbox.discard();
+      return;
+    }
+    this.outbox.flush();
+    if (this.#endsAfterFlush) {
+      this.#endsAfterFlush = false;
+      this.#transport.end();
+      return;
+    }
+    if (this.outbox.pendingBytes > this.context.limits.outboxBytesMax) {
+      this.input.holds |= HOLD_OUTPUT;
+    }
+    this.#memory.report(this.outbox.pendingBytes);
+    this.input.sync();
+  }
+
+  /** The transport has written everything. */
+  drained(): void {
+    this.outbox.drained();
+    this.#memory.report(this.outbox.pendingBytes);
+    this.unhold(HOLD_OUTPUT);
+  }
+
+  /** After output has left: consumers that were refused may go on. True when they do. */
+  resumeDeliveries(): boolean {
+    if (!this.#isRefused || this.outbox.waitingBytes > this.context.limits.outboxBytesMax) {
+      return false;
+    }
+    this.#isRefused = false;
+    for (const channel of this.channels) channel?.resume();
+    return true;
+  }
+
+  // Holds
+
+  /** Stops running input for a reason of `HOLD_*`. */
+  hold(reason: number): void {
+    if ((this.input.holds & reason) !== 0) return;
+    this.input.holds |= reason;
+    this.touch();
+  }
+
+  /** A reason is gone; the rest of the input is run when none is left. */
+  unhold(reason: number): void {
+    if ((this.input.holds & reason) === 0) return;
+    this.input.holds &= ~reason;
+    this.heartbeat.heardAtMs = this.context.broker.nowMs;
+    this.touch();
+    this.enqueue();
+  }
+
+  /** Has the engine run the input in a later turn, if there is any. */
+  enqueue(): void {
+    if (this.isQueued || !this.input.isRunnable) return;
+    this.isQueued = true;
+    this.context.runnable.push(this);
+  }
+
+  /** Memory is short and the client published: no more is read until there is room. */
+  block(): void {
+    if ((this.input.holds & HOLD_MEMORY) !== 0) return;
+    this.hold(HOLD_MEMORY);
+    this.context.blocked.push(this);
+    if (!this.capabilities.connectionBlocked) return;
+    this.isToldBlocked = true;
+    writeConnectionBlocked(this.writer(), 0, "low on memory");
+  }
+
+  /** There is memory again. */
+  unblock(): void {
+    if (this.state === STATE_CLOSED) return;
+    if (this.isToldBlocked) writeConnectionUnblocked(this.writer(), 0);
+    this.isToldBlocked = false;
+    this.unhold(HOLD_MEMORY);
+  }
+
+  /** Storage of unfinished content has grown or shrunk; over the limit is a hard error. */
+  held(deltaBytes: number): void {
+    this.#memory.contentBytes += deltaBytes;
+    this.touch();
+    const limit = this.context.limits.unfinishedBytesMax;
+    if (deltaBytes > 0 && this.#memory.contentBytes > limit) {
+      const detail = `connection holds more than ${limit} bytes of unfinished content`;
+      throw new ConnectionError(RESOURCE_ERROR, detail);
+    }
+  }
+
+  // Ends
+
+  /** Something was thrown where the connection cannot be ended: it is when the turn is over. */
+  failLater(error: unknown): void {
+    this.#failure ??= error;
+    this.touch();
+  }
+
+  /** Sends connection.close and waits for close-ok. */
+  close(code: number, text: string, blame: { classId: number; methodId: number }): void {
+    if (this.state >= STATE_CLOSING) return;
+    this.release();
+    this.state = STATE_CLOSING;
+    this.input.holds = 0;
+    this.isToldBlocked = false;
+    this.context.timers.setDeadline(this, CLOSE_GRACE_MS);
+    writeConnectionClose(this.writer(), 0, { replyCode: code, replyText: text, ...blame });
+    this.enqueue();
+  }
+
+  /** An operator ends the connection. */
+  force(code: number, detail: string): void {
+    if (this.state === STATE_RUNNING) {
+      this.close(code, replyText(code, detail), { classId: 0, methodId: 0 });
+    } else if (this.state < STATE_RUNNING) this.destroy();
+  }
+
+  /** From now on bytes are searched for close-ok only: frames can no longer be told apart. */
+  stopParsing(): void {
+    this.#closeOk ??= new CloseOkSearch();
+    this.input.clear();
+    this.attached = null;
+  }
+
+  /** Ends the stream after what has been written. */
+  end(): void {
+    if (this.state === STATE_CLOSED) return;
+    this.release();
+    this.writer();
+    this.state = STATE_CLOSED;
+    this.input.clear();
+    this.input.sync();
+    this.#endsAfterFlush = true;
+    this.context.timers.setDeadline(this, CLOSE_GRACE_MS);
+  }
+
+  /** Says nothing more and drops the stream when the deadline comes. */
+  refuse(delayMs: number): void {
+    this.state = STATE_REFUSED;
+    this.input.clear();
+    this.context.timers.setDeadline(this, delayMs);
+  }
+
+  /** Drops the stream now. */
+  destroy(): void {
+    this.release();
+    this.state = STATE_CLOSED;
+    this.#endsAfterFlush = false;
+    this.input.clear();
+    this.outbox.discard();
+    this.#transport.destroy();
+  }
+
+  /** The stream is gone. */
+  closed(): void {
+    this.release();
+    this.state = STATE_CLOSED;
+    this.#endsAfterFlush = false;
+    this.input.clear();
+    this.outbox.discard();
+    this.context.timers.clearDeadline(this);
+    this.#memory.contentBytes = 0;
+    this.#memory.report(0);
+  }
+
+  /** Gives back everything the client had: channels, then its exclusive queues. */
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    const { context, vhost } = this;
+    context.timers.clearHeartbeat(this);
+    if (this.isOpen) context.openCount--;
+    for (const channel of this.channels) channel?.release();
+    this.channels.length = 0;
+    this.channelCount = 0;
+    this.attached = null;
+    if (vhost !== null) context.zone.run(() => vhost.deleteExclusive(this));
+  }
+
+  /** The channel is gone on both sides; its number may be used again. */
+  removeChannel(channel: Channel): void {
+    if (this.attached === channel) this.attached = null;
+    this.channels[channel.number] = undefined;
+    this.channelCount--;
+  }
+
+  // Timers
+
+  /** The handshake, a refusal or a close has taken its time. */
+  onDeadline(): void {
+    if (this.state < STATE_RUNNING) {
+      this.context.logger.log("warn", "handshake took too long", { connection: this.name });
+    }
+    this.destroy();
+  }
+
+  /** Half a heartbeat interval has passed. */
+  onHeartbeat(): void {
+    if (this.state !== STATE_RUNNING || this.heartbeat.beat()) return;
+    const fields = { connection: this.name, timeoutSeconds: this.heartbeat.intervalSeconds };
+    this.context.logger.log("warn", "missed heartbeats from client", fields);
+    this.destroy();
+  }
+}

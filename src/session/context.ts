@@ -1,0 +1,135 @@
+// What all connections of one engine share: the broker, the records that hot methods are read into,
+// buffers, and the lists that the end of a turn works through. Owned by the engine. Decides nothing.
+
+import { ContentHeader } from "../amqp/content_header.ts";
+import type { FieldTable } from "../amqp/field_value.ts";
+import { OutgoingMessage } from "../amqp/hot_frames.ts";
+import { PublishArguments, SettleArguments } from "../amqp/hot_methods.ts";
+import { RawProperties } from "../amqp/raw_properties.ts";
+import type { Broker } from "../broker/broker.ts";
+import type { Limits } from "../broker/limits.ts";
+import type { Logger } from "../lib/logger.ts";
+import { BufferPool } from "./buffer_pool.ts";
+import type { Channel } from "./channel.ts";
+import type { Connection } from "./connection.ts";
+import { handleFailure } from "./failure.ts";
+import { HOLD_STORE } from "./input.ts";
+import type { StoreWait } from "./store_wait.ts";
+import { Zone } from "./zone.ts";
+
+/** Timers a connection needs; the engine implements them on the broker's scheduler. */
+export interface ConnectionTimers {
+  /** Replaces the one deadline of the connection: `onDeadline` is called then. */
+  setDeadline(connection: Connection, delayMs: number): void;
+  clearDeadline(connection: Connection): void;
+  /** Calls `onHeartbeat` once. */
+  setHeartbeat(connection: Connection, delayMs: number): void;
+  clearHeartbeat(connection: Connection): void;
+}
+
+/** What {@linkcode SessionContext} is made from. */
+export interface ContextOptions {
+  broker: Broker;
+  logger: Logger;
+  random: () => number;
+  serverProperties: FieldTable;
+}
+
+/** Shared by the connections of one engine. */
+export class SessionContext {
+  readonly broker: Broker;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  readonly random: () => number;
+  readonly serverProperties: FieldTable;
+  readonly zone: Zone = new Zone();
+  readonly pool: BufferPool = new BufferPool();
+  timers!: ConnectionTimers;
+
+  readonly publishArguments: PublishArguments = new PublishArguments();
+  readonly settleArguments: SettleArguments = new SettleArguments();
+  readonly contentHeader: ContentHeader = new ContentHeader();
+  readonly properties: RawProperties = new RawProperties();
+  readonly outgoing: OutgoingMessage = new OutgoingMessage();
+
+  /** Connections that wrote or want to be looked at when the turn ends. */
+  readonly touched: Connection[] = [];
+  /** Channels with confirms to send, now or later. */
+  readonly confirming: Channel[] = [];
+  /** Connections whose consumers were refused a delivery because of the outbox. */
+  readonly refused: Connection[] = [];
+  /** Connections that are not read because memory is short. */
+  readonly blocked: Connection[] = [];
+  /** Frames whose answer waits for the store. */
+  storeWaits: StoreWait[] = [];
+  /** Connections with input to be run in a later turn. */
+  readonly runnable: Connection[] = [];
+  /** Connections past connection.open. */
+  openCount = 0;
+  /** Whether publishers are to be blocked, as of the beginning of the turn. */
+  isMemoryBlocked = false;
+
+  constructor(options: ContextOptions) {
+    this.broker = options.broker;
+    this.limits = options.broker.limits;
+    this.logger = options.logger;
+    this.random = options.random;
+    this.serverProperties = options.serverProperties;
+  }
+
+  /** After the turn's batch is closed: answers and confirms that are safe now, and unblocking. */
+  settle(): void {
+    if (this.storeWaits.length > 0) this.#resumeWaits();
+    if (this.confirming.length > 0) this.#settleConfirms();
+    if (this.blocked.length > 0 && !this.broker.isMemoryBlocked) {
+      for (const connection of this.blocked) connection.unblock();
+      this.blocked.length = 0;
+    }
+  }
+
+  #resumeWaits(): void {
+    const { safeBatch } = this.broker.store;
+    const waits = this.storeWaits;
+    this.storeWaits = waits.filter(({ batch }) => batch > safeBatch);
+    for (const { channel, batch, resume } of waits) {
+      if (batch > safeBatch || channel.isReleased) continue;
+      const { connection } = channel;
+      connection.unhold(HOLD_STORE);
+      try {
+        resume();
+      } catch (error) {
+        handleFailure(connection, error);
+      }
+    }
+  }
+
+  #settleConfirms(): void {
+    const { confirming } = this;
+    const { safeBatch } = this.broker.store;
+    let kept = 0;
+    for (let index = 0; index < confirming.length; index++) {
+      const channel = confirming[index]!;
+      if (!channel.settleConfirms(safeBatch)) confirming[kept++] = channel;
+    }
+    confirming.length = kept;
+  }
+
+  /** The one write of every connection that has something to say. */
+  flush(): void {
+    const { touched, refused } = this;
+    // A connection that is dropped while others are flushed may be touched once more.
+    for (let index = 0; index < touched.length; index++) {
+      touched[index]!.flush();
+    }
+    touched.length = 0;
+    for (let count = refused.length; count > 0; count--) {
+      const connection = refused.shift()!;
+      if (!connection.resumeDeliveries()) refused.push(connection);
+    }
+  }
+
+  /** Whether another turn should follow soon although nothing new has come. */
+  get hasMoreWork(): boolean {
+    return this.runnable.length > 0 || this.touched.length > 0;
+  }
+}

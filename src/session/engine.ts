@@ -1,0 +1,271 @@
+// Drives everything by turns: one event of the host comes in, the clock is read once, frames are run
+// within a budget, queues that changed are dispatched, the batch is closed, confirms and frames leave
+// with one write per connection, and the one host timer is armed again. The only place that knows
+// when things happen; what happens is decided elsewhere.
+
+import { CONNECTION_FORCED } from "../amqp/reply_code.ts";
+import type { Broker } from "../broker/broker.ts";
+import { AssertionError } from "../lib/assert.ts";
+import type { Logger } from "../lib/logger.ts";
+import { Connection } from "./connection.ts";
+import { STATE_CLOSED } from "./connection_state.ts";
+import { SessionContext } from "./context.ts";
+import type { HostLoop } from "./host_loop.ts";
+import type { ProductInfo } from "./server_properties.ts";
+import { serverProperties } from "./server_properties.ts";
+import { SchedulerTimers } from "./timers.ts";
+import type { Transport, TransportEvents, TransportInfo } from "./transport.ts";
+
+/** Broker time: schedule/broker_time.ts implements it over the host's clocks. */
+export interface TurnTime {
+  /** Now, ms; never less than the last answer. Asked once per turn. */
+  nowMs(): number;
+}
+
+/** What an engine is made of. */
+export interface EngineOptions {
+  broker: Broker;
+  time: TurnTime;
+  loop: HostLoop;
+  logger: Logger;
+  product: ProductInfo;
+  /** Numbers in [0, 1): generated consumer tags. */
+  random: () => number;
+  /** The broker itself failed: the node must stop without writing anything more. */
+  fatal: (error: unknown) => void;
+}
+
+// Connections that wait for a turn share this many budgets of input per turn.
+const BUDGETS_PER_TURN = 4;
+// Streams above the connection limit that may be open to be told so politely.
+const REFUSED_STREAMS_MAX = 64;
+
+const IGNORED: TransportEvents = { received() {}, drained() {}, closed() {} };
+
+/** The session layer of one node. */
+export class Engine {
+  readonly #context: SessionContext;
+  readonly #broker: Broker;
+  readonly #time: TurnTime;
+  readonly #loop: HostLoop;
+  readonly #fatal: (error: unknown) => void;
+  readonly #connections = new Map<number, Connection>();
+  #lastId = 0;
+  #isInTurn = false;
+  #isDead = false;
+  #isClosed = false;
+  #isSoonAsked = false;
+  #armedDueMs = Infinity;
+  #deferred: (() => void)[] = [];
+  #closing: (() => void) | null = null;
+
+  constructor(options: EngineOptions) {
+    const { broker, logger, random } = options;
+    this.#broker = broker;
+    this.#time = options.time;
+    this.#loop = options.loop;
+    this.#fatal = options.fatal;
+    this.#context = new SessionContext({
+      broker,
+      logger,
+      random,
+      serverProperties: serverProperties(options.product),
+    });
+    this.#context.timers = new SchedulerTimers(this.#context, this.#connections);
+  }
+
+  /** Every connection whose stream is open. */
+  get connections(): Iterable<Connection> {
+    return this.#connections.values();
+  }
+
+  get connectionCount(): number {
+    return this.#connections.size;
+  }
+
+  /** Takes a stream that the runtime has accepted. */
+  accept(transport: Transport, info: TransportInfo): TransportEvents {
+    const limit = this.#broker.limits.connectionCountMax + REFUSED_STREAMS_MAX;
+    if (this.#isDead || this.#closing !== null || this.#connections.size >= limit) {
+      transport.destroy();
+      return IGNORED;
+    }
+    let connection!: Connection;
+    const make = () => {
+      connection = new Connection(++this.#lastId, transport, info, this.#context);
+      this.#connections.set(connection.id, connection);
+      this.#broker.metrics.connectionsOpened++;
+    };
+    if (this.#isInTurn) make();
+    else this.#turn(make);
+    return {
+      received: (bytes) => this.#received(connection, bytes),
+      drained: () => this.#turn(() => connection.drained()),
+      closed: () => this.#turn(() => this.#closed(connection)),
+    };
+  }
+
+  /** Runs something against the broker as a turn of its own: management, tests. */
+  turn<T>(run: () => T): T {
+    let result!: T;
+    let thrown: { error: unknown } | null = null;
+    this.#turn(() => {
+      try {
+        result = run();
+      } catch (error) {
+        // Refusals are the caller's to see; a broken broker is everybody's.
+        if (error instanceof AssertionError) throw error;
+        thrown = { error };
+      }
+    });
+    if (thrown !== null) throw (thrown as { error: unknown }).error;
+    return result;
+  }
+
+  /**
+   * Closes every connection with 320 and resolves when all are gone, at the latest after `graceMs`.
+   * Nothing is accepted any more.
+   */
+  close(graceMs = 3000): Promise<void> {
+    return new Promise((resolve) => {
+      this.#closing = resolve;
+      this.#turn(() => {
+        for (const connection of [...this.#connections.values()]) {
+          const reason = "broker forced connection closure with reason 'shutdown'";
+          connection.force(CONNECTION_FORCED, reason);
+          if (connection.state < STATE_CLOSED) {
+            this.#context.timers.setDeadline(connection, graceMs);
+          }
+        }
+      });
+      this.#endClosing();
+    });
+  }
+
+  // --- turns
+
+  // The hot entry: like #turn, but without a closure per event.
+  #received(connection: Connection, bytes: Uint8Array): void {
+    if (this.#isInTurn) {
+      this.#deferred.push(() => this.#received(connection, bytes));
+      this.#askSoon();
+      return;
+    }
+    if (this.#isDead) return;
+    try {
+      this.#begin();
+      connection.received(bytes);
+      if (!connection.isQueued) {
+        connection.run(this.#broker.limits.inputBytesPerTurn);
+        connection.enqueue();
+      }
+      this.#end();
+    } catch (error) {
+      this.#die(error);
+    }
+  }
+
+  #turn(run: () => void): void {
+    if (this.#isInTurn) {
+      this.#deferred.push(run);
+      this.#askSoon();
+      return;
+    }
+    if (this.#isDead) return;
+    try {
+      this.#begin();
+      run();
+      this.#end();
+    } catch (error) {
+      this.#die(error);
+    }
+    this.#endClosing();
+  }
+
+  #begin(): void {
+    this.#isInTurn = true;
+    const { zone } = this.#context;
+    zone.isBroker = true;
+    this.#broker.beginTurn(this.#time.nowMs());
+    zone.isBroker = false;
+    this.#context.isMemoryBlocked = this.#broker.isMemoryBlocked;
+  }
+
+  #end(): void {
+    const { zone } = this.#context;
+    zone.isBroker = true;
+    this.#broker.dispatch();
+    this.#broker.endTurn();
+    zone.isBroker = false;
+    this.#context.settle();
+    this.#context.flush();
+    this.#isInTurn = false;
+    if (this.#context.hasMoreWork || this.#broker.hasMoreWork) this.#askSoon();
+    this.#arm();
+  }
+
+  #die(error: unknown): void {
+    this.#isDead = true;
+    this.#isInTurn = false;
+    this.#loop.disarm();
+    this.#fatal(error);
+  }
+
+  // --- the host loop
+
+  #askSoon(): void {
+    if (this.#isSoonAsked) return;
+    this.#isSoonAsked = true;
+    this.#loop.soon(this.#onSoon);
+  }
+
+  readonly #onSoon = (): void => {
+    this.#isSoonAsked = false;
+    const deferred = this.#deferred;
+    this.#deferred = [];
+    for (const run of deferred) run();
+    this.#turn(this.#runQueued);
+  };
+
+  readonly #runQueued = (): void => {
+    const { runnable } = this.#context;
+    const budget = this.#broker.limits.inputBytesPerTurn;
+    let left = budget * BUDGETS_PER_TURN;
+    for (let count = runnable.length; count > 0 && left > 0; count--) {
+      const connection = runnable.shift()!;
+      connection.isQueued = false;
+      left -= connection.run(budget);
+      connection.enqueue();
+    }
+  };
+
+  #arm(): void {
+    const dueMs = this.#broker.scheduler.nextDueMs();
+    // A timer that fires too early does no harm, one that fires too late does.
+    if (dueMs >= this.#armedDueMs || this.#isClosed) return;
+    this.#armedDueMs = dueMs;
+    this.#loop.arm(this.#broker.wakeDelayMs, this.#onTimer);
+  }
+
+  readonly #onTimer = (): void => {
+    this.#armedDueMs = Infinity;
+    this.#turn(() => {});
+  };
+
+  // --- connections
+
+  #closed(connection: Connection): void {
+    if (!this.#connections.delete(connection.id)) return;
+    connection.closed();
+    this.#broker.metrics.connectionsClosed++;
+  }
+
+  #endClosing(): void {
+    if (this.#closing === null || (this.#connections.size > 0 && !this.#isDead)) return;
+    const resolve = this.#closing;
+    this.#closing = () => {};
+    this.#isClosed = true;
+    this.#loop.disarm();
+    resolve();
+  }
+}

@@ -1,0 +1,62 @@
+// basic.ack, basic.reject and basic.nack: read in place, applied to the channel's unacked table, or held
+// back in a transaction. Called by the frame switch for every such frame; allocates nothing.
+
+import { ChannelError } from "../../amqp/errors.ts";
+import type { FrameParser } from "../../amqp/frame_parser.ts";
+import { PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
+import { NACK, REJECT } from "../../broker/unacked.ts";
+import type { Channel } from "../channel.ts";
+import { SETTLE_ACK, SETTLE_NACK, SETTLE_REJECT } from "../tx.ts";
+import { argumentsStart } from "./arguments.ts";
+
+/** basic.ack */
+export function handleAck(channel: Channel, frame: FrameParser): void {
+  const args = channel.context.settleArguments;
+  args.readAck(frame.buffer, argumentsStart(frame), frame.payloadEnd);
+  if (channel.tx !== null) return hold(channel, SETTLE_ACK);
+  const { unacked, context } = channel;
+  const before = unacked.count;
+  context.zone.isBroker = true;
+  const isKnown = unacked.ack(args.deliveryTag, args.multiple);
+  context.zone.isBroker = false;
+  context.broker.metrics.acked += before - unacked.count;
+  if (!isKnown) throw unknownTag(args.deliveryTag);
+  channel.acked();
+}
+
+/** basic.reject */
+export function handleReject(channel: Channel, frame: FrameParser): void {
+  const args = channel.context.settleArguments;
+  args.readReject(frame.buffer, argumentsStart(frame), frame.payloadEnd);
+  if (channel.tx !== null) hold(channel, SETTLE_REJECT);
+  else reject(channel, REJECT);
+}
+
+/** basic.nack */
+export function handleNack(channel: Channel, frame: FrameParser): void {
+  const args = channel.context.settleArguments;
+  args.readNack(frame.buffer, argumentsStart(frame), frame.payloadEnd);
+  if (channel.tx !== null) hold(channel, SETTLE_NACK);
+  else reject(channel, NACK);
+}
+
+function reject(channel: Channel, cause: number): void {
+  const { unacked, context } = channel;
+  const args = context.settleArguments;
+  const before = unacked.count;
+  context.zone.isBroker = true;
+  const isKnown = unacked.reject(args.deliveryTag, args.multiple, args.requeue, cause);
+  context.zone.isBroker = false;
+  context.broker.metrics.rejected += before - unacked.count;
+  if (!isKnown) throw unknownTag(args.deliveryTag);
+  channel.acked();
+}
+
+function hold(channel: Channel, kind: number): void {
+  const { deliveryTag, multiple, requeue } = channel.context.settleArguments;
+  if (!channel.tx!.settle(deliveryTag, multiple, { kind, requeue })) throw unknownTag(deliveryTag);
+}
+
+function unknownTag(tag: number): ChannelError {
+  return new ChannelError(PRECONDITION_FAILED, `unknown delivery tag ${tag}`);
+}

@@ -1,0 +1,92 @@
+// The tx class: select, commit, rollback. Called by the frame switch; what a transaction holds is in
+// tx.ts. A commit is answered when everything it published is safe; until then the connection's later
+// frames wait.
+
+import { ChannelError } from "../../amqp/errors.ts";
+import type { FrameParser } from "../../amqp/frame_parser.ts";
+import {
+  decodeTxCommit,
+  decodeTxRollback,
+  decodeTxSelect,
+  TX_COMMIT,
+  TX_ROLLBACK,
+  TX_SELECT,
+  writeTxCommitOk,
+  writeTxRollbackOk,
+  writeTxSelectOk,
+} from "../../amqp/methods_gen.ts";
+import { PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
+import { PUBLISH_LOGGED } from "../../broker/publish.ts";
+import { NACK, REJECT } from "../../broker/unacked.ts";
+import type { Channel } from "../channel.ts";
+import { publishNow } from "../publishing.ts";
+import { waitForBatch } from "../store_wait.ts";
+import type { HeldSettlement } from "../tx.ts";
+import { SETTLE_ACK, SETTLE_REJECT, Transaction } from "../tx.ts";
+import { unimplemented } from "../unimplemented.ts";
+import { argumentsStart } from "./arguments.ts";
+
+/** Acts on a method of the class. */
+export function handleTx(channel: Channel, key: number, frame: FrameParser): void {
+  const { buffer, payloadEnd } = frame;
+  const start = argumentsStart(frame);
+  switch (key) {
+    case TX_SELECT:
+      decodeTxSelect(buffer, start, payloadEnd);
+      return select(channel);
+    case TX_COMMIT:
+      decodeTxCommit(buffer, start, payloadEnd);
+      return commit(channel, transactionOf(channel));
+    case TX_ROLLBACK:
+      decodeTxRollback(buffer, start, payloadEnd);
+      transactionOf(channel).clear();
+      return writeTxRollbackOk(channel.connection.writer(), channel.number);
+    default:
+      throw unimplemented(key);
+  }
+}
+
+function transactionOf(channel: Channel): Transaction {
+  if (channel.tx !== null) return channel.tx;
+  throw new ChannelError(PRECONDITION_FAILED, "channel is not transactional");
+}
+
+function select(channel: Channel): void {
+  if (channel.confirms.isOn) {
+    throw new ChannelError(PRECONDITION_FAILED, "cannot switch from confirm to tx mode");
+  }
+  channel.tx ??= new Transaction(channel);
+  writeTxSelectOk(channel.connection.writer(), channel.number);
+}
+
+function commit(channel: Channel, tx: Transaction): void {
+  const { context, connection, number } = channel;
+  let outcomes = 0;
+  for (const { source, mandatory } of tx.takePublishes()) {
+    outcomes |= publishNow(channel, source, mandatory, 0);
+  }
+  for (const settlement of tx.takeSettlements()) settle(channel, settlement);
+  channel.acked();
+  const { store } = context.broker;
+  if ((outcomes & PUBLISH_LOGGED) !== 0) {
+    waitForBatch({
+      channel,
+      batch: store.openBatch,
+      resume: () => writeTxCommitOk(connection.writer(), number),
+    });
+  } else writeTxCommitOk(connection.writer(), number);
+}
+
+function settle(channel: Channel, settlement: HeldSettlement): void {
+  const { context, unacked } = channel;
+  const { tags, kind, requeue } = settlement;
+  const { metrics } = context.broker;
+  context.zone.run(() => {
+    for (const tag of tags) {
+      if (kind === SETTLE_ACK) unacked.ack(tag, false);
+      else unacked.reject(tag, false, requeue, kind === SETTLE_REJECT ? REJECT : NACK);
+    }
+  });
+  if (kind === SETTLE_ACK) metrics.acked += tags.length;
+  else metrics.rejected += tags.length;
+}

@@ -1,0 +1,12 @@
+// The event loop as the engine sees it: one timer and a way to be called again soon. runtime/
+// implements it, tests drive it by hand. Never calls back from within `arm` or `soon`.
+
+/** What the engine asks of its host. */
+export interface HostLoop {
+  /** Calls back once after `delayMs`; arming again replaces what was armed. */
+  arm(delayMs: number, callback: () => void): void;
+  /** Forgets what was armed. */
+  disarm(): void;
+  /** Calls back after input and output that is ready now has had its turn. */
+  soon(callback: () => void): void;
+}

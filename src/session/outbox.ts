@@ -1,0 +1,65 @@
+// What one connection wants to say: every frame of a turn is written here and handed to the transport
+// with one write at the end of the turn. Knows how much the client has not taken yet, so that
+// dispatch stops in time. Never writes to the transport in the middle of a turn.
+
+import { ByteWriter } from "../lib/byte_writer.ts";
+import { EMPTY_BYTES } from "../lib/bytes.ts";
+import type { BufferPool } from "./buffer_pool.ts";
+import type { Transport } from "./transport.ts";
+
+/** The output of one connection. */
+export class Outbox {
+  /** Where frames are written; only after {@linkcode open} in the same turn. */
+  readonly writer: ByteWriter = new ByteWriter();
+  /** Bytes the transport has been given and the kernel has not taken, as of the last flush. */
+  pendingBytes = 0;
+  /** All bytes ever handed over. */
+  sentBytes = 0;
+  readonly #transport: Transport;
+  readonly #pool: BufferPool;
+
+  constructor(transport: Transport, pool: BufferPool) {
+    this.#transport = transport;
+    this.#pool = pool;
+    this.writer.bytes = EMPTY_BYTES;
+  }
+
+  /** Makes the writer ready; cheap when it is. */
+  open(): void {
+    if (this.writer.bytes.length === 0) this.writer.bytes = this.#pool.take();
+  }
+
+  /** Bytes the client has not got: written in this turn or waiting in the transport. */
+  get waitingBytes(): number {
+    return this.writer.byteCount + this.pendingBytes;
+  }
+
+  /** Hands the turn's bytes to the transport; true when there were any. */
+  flush(): boolean {
+    const { writer } = this;
+    const byteCount = writer.byteCount;
+    if (byteCount > 0) {
+      const next = this.#transport.write(writer.bytes, byteCount);
+      this.#pool.give(next);
+      this.sentBytes += byteCount;
+      this.pendingBytes = this.#transport.pendingBytes;
+    } else if (writer.bytes.length > 0) {
+      this.#pool.give(writer.bytes);
+    }
+    writer.bytes = EMPTY_BYTES;
+    writer.byteCount = 0;
+    return byteCount > 0;
+  }
+
+  /** The transport has nothing waiting any more. */
+  drained(): void {
+    this.pendingBytes = 0;
+  }
+
+  /** Drops what has not been handed over: the stream is gone. */
+  discard(): void {
+    this.writer.byteCount = 0;
+    this.pendingBytes = 0;
+    this.flush();
+  }
+}

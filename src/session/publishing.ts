@@ -1,0 +1,168 @@
+// The way of a publish through a channel: its three kinds of frames, then the broker, then what the
+// client is told (return, confirm). Hot path: the usual publish is never copied here and allocates
+// nothing. Storing and routing are the broker's.
+
+import { ChannelError, ConnectionError } from "../amqp/errors.ts";
+import { BASIC_CLASS } from "../amqp/frame.ts";
+import type { FrameParser } from "../amqp/frame_parser.ts";
+import { UNCOUNTED, writeReturn } from "../amqp/hot_frames.ts";
+import { BASIC_PUBLISH } from "../amqp/methods_gen.ts";
+import { PROPERTY_USER_ID } from "../amqp/properties.ts";
+import {
+  NO_ROUTE,
+  NOT_IMPLEMENTED,
+  PRECONDITION_FAILED,
+  UNEXPECTED_FRAME,
+} from "../amqp/reply_code.ts";
+import type { MessageSource } from "../broker/publish.ts";
+import { PUBLISH_LOGGED, PUBLISH_OVERFLOWED, PUBLISH_ROUTED } from "../broker/publish.ts";
+import { encodeText } from "../lib/text.ts";
+import type { Channel } from "./channel.ts";
+import { SAFE_AT_TURN_END } from "./confirms.ts";
+
+const METHOD_KEY_BYTES = 4;
+const NO_ROUTE_TEXT = encodeText("NO_ROUTE");
+
+/** basic.publish came. */
+export function beginPublish(channel: Channel, frame: FrameParser): void {
+  const { context, connection, assembly } = channel;
+  const args = context.publishArguments;
+  args.read(frame.buffer, frame.payloadStart + METHOD_KEY_BYTES, frame.payloadEnd);
+  if (args.immediate) throw new ConnectionError(NOT_IMPLEMENTED, "immediate=true");
+  assembly.mandatory = args.mandatory;
+  assembly.begin(frame.buffer, args.exchangeStart - 1, args.routingKeyEnd);
+  attach(channel);
+  if (context.isMemoryBlocked) connection.block();
+}
+
+// At most one unfinished publish points into the input; a frame that spans chunks cannot be pointed at.
+function attach(channel: Channel): void {
+  const { connection } = channel;
+  if (!connection.input.isFrameInChunk) {
+    channel.detach();
+    return;
+  }
+  if (connection.attached !== channel) {
+    connection.attached?.detach();
+    connection.attached = channel;
+  }
+}
+
+/** A content header came where one was expected. */
+export function receiveHeader(channel: Channel, frame: FrameParser): void {
+  const { context, connection, assembly } = channel;
+  const header = context.contentHeader;
+  connection.methodKey = BASIC_PUBLISH;
+  header.read(frame.buffer, frame.payloadStart, frame.payloadEnd);
+  if (header.classId !== BASIC_CLASS) {
+    const detail = `expected content header for class 60, got one for class ${header.classId}` +
+      " instead";
+    throw new ConnectionError(UNEXPECTED_FRAME, detail);
+  }
+  const { properties } = context;
+  properties.set(frame.buffer, header.propertiesStart, header.propertiesEnd);
+  if (properties.has(PROPERTY_USER_ID)) checkUserId(channel);
+  // Otherwise the broker checks them when it publishes.
+  if (channel.tx !== null) properties.check();
+  const limit = context.limits.messageBytesMax;
+  if (header.bodyByteCount > limit) {
+    const detail = `message size ${header.bodyByteCount} is larger than configured max size` +
+      ` ${limit}`;
+    throw new ChannelError(PRECONDITION_FAILED, detail);
+  }
+  assembly.header(frame.buffer, header);
+  if (assembly.expectBody(header.bodyByteCount)) publish(channel);
+  else attach(channel);
+}
+
+// The property stands for a login that the broker has checked (spec/broker.md).
+function checkUserId(channel: Channel): void {
+  const claimed = channel.context.properties.text(PROPERTY_USER_ID);
+  const name = channel.connection.user?.name;
+  if (claimed === name) return;
+  const detail = `user_id property set to '${claimed}' but authenticated user was '${name}'`;
+  throw new ChannelError(PRECONDITION_FAILED, detail);
+}
+
+/** A body frame came where one was expected. */
+export function receiveBody(channel: Channel, frame: FrameParser): void {
+  const { connection, assembly } = channel;
+  connection.methodKey = BASIC_PUBLISH;
+  const before = assembly.heldBytes;
+  const isComplete = assembly.body(frame.buffer, frame.payloadStart, frame.payloadEnd);
+  if (assembly.heldBytes !== before) connection.held(assembly.heldBytes - before);
+  if (isComplete) publish(channel);
+}
+
+function publish(channel: Channel): void {
+  const { assembly, tx, confirms } = channel;
+  const { source, mandatory } = assembly;
+  if (tx !== null) tx.publish(source, mandatory);
+  else publishNow(channel, source, mandatory, confirms.isOn ? confirms.nextTag() : 0);
+  if (assembly.heldBytes > 0) channel.endPublish();
+  else assembly.release();
+}
+
+/** Gives a message to the broker; `tag` is its confirm tag, 0 without confirms. */
+export function publishNow(
+  channel: Channel,
+  source: MessageSource,
+  mandatory: boolean,
+  tag: number,
+): number {
+  const { context } = channel;
+  context.zone.isBroker = true;
+  const outcome = channel.publisher.publish(source);
+  context.zone.isBroker = false;
+  if ((outcome & PUBLISH_ROUTED) === 0) {
+    if (mandatory) returnMessage(channel, source);
+    else context.broker.metrics.unroutableDropped++;
+  }
+  if (tag !== 0) confirm(channel, tag, outcome);
+  return outcome;
+}
+
+function returnMessage(channel: Channel, source: MessageSource): void {
+  const { context, connection } = channel;
+  const message = context.outgoing;
+  message.channel = channel.number;
+  message.deliveryCount = UNCOUNTED;
+  message.exchangeStart = source.addressStart + 1;
+  message.exchangeEnd = message.exchangeStart + source.address[source.addressStart]!;
+  message.routingKeyStart = message.exchangeEnd + 1;
+  message.routingKeyEnd = source.addressEnd;
+  message.framePayloadMax = connection.framePayloadMax;
+  // Names and properties share one range of bytes in that record; here they may lie apart.
+  const { bytes, propertiesStart } = joined(source);
+  message.bytes = bytes;
+  message.propertiesStart = propertiesStart;
+  message.propertiesEnd = propertiesStart + source.propertiesEnd - source.propertiesStart;
+  message.body = source.body;
+  message.bodyStart = source.bodyStart;
+  message.bodyEnd = source.bodyEnd;
+  writeReturn(connection.writer(), message, NO_ROUTE, NO_ROUTE_TEXT);
+  context.broker.metrics.returned++;
+}
+
+function joined(source: MessageSource): { bytes: Uint8Array; propertiesStart: number } {
+  const { address, addressEnd, properties, propertiesStart, propertiesEnd } = source;
+  if (address === properties) return { bytes: address, propertiesStart };
+  const bytes = new Uint8Array(addressEnd + propertiesEnd - propertiesStart);
+  bytes.set(address.subarray(0, addressEnd));
+  bytes.set(properties.subarray(propertiesStart, propertiesEnd), addressEnd);
+  return { bytes, propertiesStart: addressEnd };
+}
+
+function confirm(channel: Channel, tag: number, outcome: number): void {
+  const { confirms, connection, context } = channel;
+  if ((outcome & PUBLISH_OVERFLOWED) !== 0) {
+    confirms.refused(connection.writer(), channel.number, tag);
+    context.broker.metrics.nacked++;
+    return;
+  }
+  const isLogged = (outcome & PUBLISH_LOGGED) !== 0;
+  confirms.accepted(tag, isLogged ? context.broker.store.openBatch : SAFE_AT_TURN_END);
+  if (channel.isConfirming) return;
+  channel.isConfirming = true;
+  context.confirming.push(channel);
+}

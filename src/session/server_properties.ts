@@ -1,0 +1,71 @@
+// What the node says about itself in connection.start, and what it reads from a client's properties.
+// Made once per engine. Only capabilities that exist are announced.
+
+import { booleanField, booleanOf, textField } from "../amqp/field_value.ts";
+import type { FieldTable, FieldValue } from "../amqp/field_value.ts";
+
+/** What the composition root knows about this program. */
+export interface ProductInfo {
+  /** Our own version. */
+  readonly version: string;
+  /** Runtime and its version, for people who debug. */
+  readonly platform: string;
+  /** Name of the node; clients show it. */
+  readonly clusterName: string;
+}
+
+/**
+ * The RabbitMQ release whose behaviour is followed: clients and test suites parse it and branch on it
+ * (spec/broker.md "Connection").
+ */
+export const FOLLOWED_RABBITMQ_VERSION = "3.13.7";
+
+const CAPABILITIES = [
+  "publisher_confirms",
+  "exchange_exchange_bindings",
+  "basic.nack",
+  "consumer_cancel_notify",
+  "connection.blocked",
+  "consumer_priorities",
+  "authentication_failure_close",
+  "per_consumer_qos",
+];
+
+/** The server-properties table. */
+export function serverProperties(product: ProductInfo): FieldTable {
+  const capabilities: FieldTable = new Map(CAPABILITIES.map((name) => [name, booleanField(true)]));
+  return new Map<string, FieldValue>([
+    ["product", textField("Reprise")],
+    ["version", textField(FOLLOWED_RABBITMQ_VERSION)],
+    ["reprise_version", textField(product.version)],
+    ["platform", textField(product.platform)],
+    ["cluster_name", textField(product.clusterName)],
+    ["capabilities", { tag: "F", value: capabilities }],
+  ]);
+}
+
+/** What a client can take beyond plain 0-9-1. */
+export interface ClientCapabilities {
+  readonly authenticationFailureClose: boolean;
+  readonly consumerCancelNotify: boolean;
+  readonly connectionBlocked: boolean;
+}
+
+/** What a client that says nothing can take. */
+export const NO_CAPABILITIES: ClientCapabilities = {
+  authenticationFailureClose: false,
+  consumerCancelNotify: false,
+  connectionBlocked: false,
+};
+
+/** Reads the capabilities out of client-properties. */
+export function clientCapabilities(properties: FieldTable): ClientCapabilities {
+  const field = properties.get("capabilities");
+  if (field?.tag !== "F") return NO_CAPABILITIES;
+  const has = (name: string) => booleanOf(field.value.get(name)) === true;
+  return {
+    authenticationFailureClose: has("authentication_failure_close"),
+    consumerCancelNotify: has("consumer_cancel_notify"),
+    connectionBlocked: has("connection.blocked"),
+  };
+}

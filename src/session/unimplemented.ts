@@ -1,0 +1,13 @@
+// The answer to a method that nobody handles. Used by the frame switch and by the handlers of each
+// class. Throws nothing itself.
+
+import { ConnectionError } from "../amqp/errors.ts";
+import { METHODS } from "../amqp/methods_gen.ts";
+import { COMMAND_INVALID, NOT_IMPLEMENTED } from "../amqp/reply_code.ts";
+
+/** 503 for a method that only servers send, 540 for one that does not exist. */
+export function unimplemented(key: number): ConnectionError {
+  if (METHODS.has(key)) return new ConnectionError(COMMAND_INVALID, "unimplemented method");
+  const name = `class ${key >>> 16}, method ${key & 0xffff}`;
+  return new ConnectionError(NOT_IMPLEMENTED, `unknown method: ${name}`);
+}
