@@ -10,7 +10,7 @@ import { Binding } from "./binding.ts";
 import { bindingKey, propertiesKey } from "./binding_key.ts";
 import { defineBinding, undefineBinding } from "./definitions.ts";
 import type { Exchange } from "./exchange.ts";
-import { assertNameFits } from "./names.ts";
+import { assertFits } from "./names.ts";
 import type { Queue } from "./queue.ts";
 import type { VHost } from "./vhost.ts";
 
@@ -57,7 +57,7 @@ export class Bindings {
     const key = keyOf(ends, routing);
     const { source } = ends;
     if (source.bindings.has(key)) return;
-    assertNameFits("routing key", routing.routingKey);
+    assertFits("routing key", routing.routingKey);
     const properties = propertiesKey(routing.routingKey, routing.args);
     const binding = new Binding(ends, routing, { key, propertiesKey: properties });
     source.behaviour.validateBinding?.(source, binding);

@@ -104,9 +104,9 @@ export class DeadLetters implements ReadWaiter {
     if (letter.position >= 0 && !letter.queue.isDeleted) {
       store.describe(letter.ref, this.#view);
       const entries = letter.queue.entriesFor(this.#view);
-      entries?.removed(letter.queue.id, letter.position, letter.reason);
+      entries?.removed(letter.queue.id, letter.position, letter.ref, letter.reason);
     }
-    store.release(letter.ref);
+    store.release(letter.ref, letter.queue.id);
     count(this.#broker, letter.reason);
   }
 

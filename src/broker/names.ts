@@ -86,13 +86,13 @@ export function assertNewName(kind: DestinationType, name: string): void {
     const detail = `${kind} name '${name}' contains reserved prefix 'amq.*'`;
     throw new ChannelError(ACCESS_REFUSED, detail);
   }
-  assertNameFits(kind, name);
+  assertFits(`${kind} name`, name);
 }
 
-/** Refuses a name that no short string could hold; only callers other than clients can give one. */
-export function assertNameFits(kind: string, name: string): void {
-  if (utf8Bytes(name) <= NAME_BYTES_MAX) return;
-  throw new ChannelError(PRECONDITION_FAILED, `${kind} name is longer than 255 bytes`);
+/** Refuses a text that no short string could hold; only callers other than clients can give one. */
+export function assertFits(what: string, text: string): void {
+  if (utf8Bytes(text) <= NAME_BYTES_MAX) return;
+  throw new ChannelError(PRECONDITION_FAILED, `${what} is longer than ${NAME_BYTES_MAX} bytes`);
 }
 
 /** Refuses every operation of a client on an internal retry queue. */

@@ -30,6 +30,8 @@ import type { VHost } from "./vhost.ts";
 
 export type { MessageSource } from "../store/port.ts";
 
+export { emptySource } from "../store/views.ts";
+
 /** At least one queue matched. */
 export const PUBLISH_ROUTED = 1;
 /** A queue that matched was full and refused the message: the publisher gets a nack. */

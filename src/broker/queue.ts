@@ -159,7 +159,7 @@ export class Queue implements ReadWaiter {
     this.readyBytes += bodyBytes;
     this.stats.publish++;
     if (this.#entries !== null && (flags & RECORD_PERSISTENT) !== 0) {
-      this.#entries.enqueued(this.id, position, 0, ref);
+      this.#entries.enqueued(this.id, position, ref);
     }
     this.#becameReady(endMs);
   }
@@ -169,7 +169,7 @@ export class Queue implements ReadWaiter {
     const endMs = this.expiryOf(view);
     const newPosition = this.lane.push(ref, entry, endMs);
     this.readyBytes += view.bodyEnd - view.bodyStart;
-    this.entriesFor(view)?.returned(this.id, position, newPosition);
+    this.entriesFor(view)?.returned(this.id, position, ref, newPosition);
     this.#becameReady(endMs);
   }
 
@@ -235,13 +235,15 @@ export class Queue implements ReadWaiter {
   delivered(delivery: Delivery): void {
     this.unackedCount++;
     this.unackedBytes += delivery.bodyBytes;
-    this.entriesFor(delivery.view)?.delivered(this.id, delivery.position, delivery.entry);
+    const { position, ref, entry } = delivery;
+    this.entriesFor(delivery.view)?.delivered(this.id, position, ref, entry);
   }
 
   /** A delivery without acknowledgement has been written: the message is gone. */
   discard(delivery: Delivery): void {
-    this.entriesFor(delivery.view)?.removed(this.id, delivery.position, "acked");
-    this.broker.store.release(delivery.ref);
+    const { position, ref } = delivery;
+    this.entriesFor(delivery.view)?.removed(this.id, position, ref, "acked");
+    this.broker.store.release(ref, this.id);
   }
 
   /** Told by the store that the head can be read now. */
@@ -282,7 +284,7 @@ export class Queue implements ReadWaiter {
   /** Comes back for one of the causes of retry.ts (spec/retries.md section 3). */
   returned(ref: number, position: number, entry: number, cause: number): void {
     const { store, nowMs, metrics } = this.broker;
-    if (this.isDeleted) return store.release(ref);
+    if (this.isDeleted) return store.release(ref, this.id);
     const view = this.#view;
     store.describe(ref, view);
     const expiryMs = this.expiryOf(view);
@@ -298,7 +300,7 @@ export class Queue implements ReadWaiter {
     if ((reaction & DELAYS) !== 0 && this.retries!.delay(ref, position, nextEntry, view)) return;
     this.lane.restore(position, ref, nextEntry, expiryMs);
     this.readyBytes += view.bodyEnd - view.bodyStart;
-    this.entriesFor(view)?.requeued(this.id, position, nextEntry);
+    this.entriesFor(view)?.requeued(this.id, position, ref, nextEntry);
     if (expiryMs !== Infinity) this.#timers.watchExpiry(expiryMs);
     this.broker.schedule(this);
     if (this.#hasLengthLimit) this.#dropHead();
@@ -318,9 +320,9 @@ export class Queue implements ReadWaiter {
   #drop(ref: number, position: number, cause: RemovalCause): void {
     if (this.#entries !== null && position >= 0 && !this.isDeleted) {
       this.broker.store.describe(ref, this.#view);
-      this.entriesFor(this.#view)?.removed(this.id, position, cause);
+      this.entriesFor(this.#view)?.removed(this.id, position, ref, cause);
     }
-    this.broker.store.release(ref);
+    this.broker.store.release(ref, this.id);
   }
 
   /** Where state entries of this message go; null when it is not kept across a restart. */
@@ -395,10 +397,10 @@ export class Queue implements ReadWaiter {
   /** Removes every ready and delayed message and says how many there were. */
   purge(): number {
     const { store } = this.broker;
-    let purged = this.lane.clear((ref) => store.release(ref));
+    if (!this.isDeleted) this.#entries?.purged(this.id);
+    let purged = this.lane.clear((ref) => store.release(ref, this.id));
     this.readyBytes = 0;
     if (this.retries !== null) purged += this.retries.clear();
-    if (!this.isDeleted) this.#entries?.purged(this.id);
     this.#timers.expireNext(Infinity);
     return purged;
   }

@@ -38,15 +38,15 @@ export class Retries {
     const delayMs = retryDelayMs(this.settings, entry & ENTRY_COUNT_MASK, random);
     const dueMs = Math.ceil(broker.nowMs + delayMs);
     if (!this.#hold(ref, position, { entry, bodyBytes, dueMs }, view)) return false;
-    this.#queue.entriesFor(view)?.delayed(this.#queue.id, position, dueMs, entry);
+    this.#queue.entriesFor(view)?.delayed(this.#queue.id, position, ref, { dueMs, entry });
     broker.metrics.retryScheduled++;
     return true;
   }
 
   /** Gives up every delayed message and says how many there were. */
   clear(): number {
-    const { store } = this.#queue.broker;
-    return this.delayed.clear((ref) => store.release(ref));
+    const { id, broker } = this.#queue;
+    return this.delayed.clear((ref) => broker.store.release(ref, id));
   }
 
   /** Ends the retry queue with its queue; it must be empty. */

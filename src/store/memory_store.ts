@@ -27,7 +27,7 @@ export class MemoryStore implements Store {
     return this.#arena.append(message, holderCount);
   }
 
-  release(ref: number): void {
+  release(ref: number, _queueId: number): void {
     this.#arena.release(ref);
   }
 

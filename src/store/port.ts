@@ -110,18 +110,31 @@ export type RemovalCause =
 /**
  * State entries of the open batch, each one change of one message or definition; all entries of a
  * batch are safe together or not at all. Only persistent messages on durable queues and durable
- * definitions are entered. Definition entries carry JSON-ready values.
+ * definitions are entered. An entry says what is true from now on, so reading one twice does no harm.
  */
 export interface EntrySink {
-  enqueued(queueId: number, position: number, lane: number, ref: number): void;
-  delivered(queueId: number, position: number, entry: number): void;
-  requeued(queueId: number, position: number, entry: number): void;
-  delayed(queueId: number, position: number, dueMs: number, entry: number): void;
-  returned(queueId: number, position: number, newPosition: number): void;
-  removed(queueId: number, position: number, cause: RemovalCause): void;
+  /** The record stands at a new position of the queue, ready. */
+  enqueued(queueId: number, position: number, ref: number): void;
+  /** It is out for delivery; `entry` is what it was delivered with. */
+  delivered(queueId: number, position: number, ref: number, entry: number): void;
+  /** It is ready again at its old position. */
+  requeued(queueId: number, position: number, ref: number, entry: number): void;
+  /** It is held back until `delay.dueMs`. */
+  delayed(queueId: number, position: number, ref: number, delay: Delay): void;
+  /** It came back from delay to a new position. */
+  returned(queueId: number, position: number, ref: number, newPosition: number): void;
+  /** It has left the queue for good; `release` follows. */
+  removed(queueId: number, position: number, ref: number, cause: RemovalCause): void;
+  /** Everything ready or delayed has left the queue; a `release` of each follows. */
   purged(queueId: number): void;
   defined(kind: DefinitionKind, key: string, value: unknown): void;
   undefined(kind: DefinitionKind, key: string): void;
+}
+
+/** What a `delayed` entry says: when the delay ends and the deliveries spent. */
+export interface Delay {
+  dueMs: number;
+  entry: number;
 }
 
 /** What a definition entry describes. */
@@ -131,8 +144,8 @@ export type DefinitionKind = "exchange" | "queue" | "binding";
 export interface Store {
   /** Copies a message in and returns its body reference (> 0), held by `holderCount` queues. */
   append(message: MessageSource, holderCount: number): number;
-  /** One holder fewer; the last one frees the record. */
-  release(ref: number): void;
+  /** The queue holds the record no longer; the last holder frees it. */
+  release(ref: number, queueId: number): void;
   /** Fills in what is known without the bytes (sizes, flags, times); always answers at once. */
   describe(ref: number, view: RecordView): void;
   /** Points `view` at a record; false when its bytes are not resident (then `request` them). */

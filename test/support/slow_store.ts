@@ -19,9 +19,9 @@ export class SlowStore extends MemoryStore implements Store {
     this.#requested.push({ ref, waiter });
   }
 
-  override release(ref: number): void {
+  override release(ref: number, queueId: number): void {
     this.#resident.delete(ref);
-    super.release(ref);
+    super.release(ref, queueId);
   }
 
   /** Finishes every read; call it at the start of a turn. */
