@@ -1,6 +1,7 @@
-// Frames that leave per message, built by hand straight into the outbox from ranges of the store's
-// memory: basic.deliver, get-ok and return with their content, acks and nacks. Called by the session;
-// allocates nothing besides the outbox's growth. All other methods: methods_gen.ts.
+// Frames that leave per message besides deliveries, built by hand straight into the outbox from ranges
+// of the store's memory: get-ok and return with their content, publisher confirms, heartbeats. Called
+// by the session, whose delivery_writer.ts does the deliveries; allocates nothing but what the outbox
+// grows. All other methods: methods_gen.ts.
 
 import type { ByteWriter } from "../lib/byte_writer.ts";
 import { copyBytes, EMPTY_BYTES, putI64, putU16, putU32 } from "../lib/bytes.ts";
@@ -16,7 +17,7 @@ import {
   FRAME_METHOD,
   FRAME_OVERHEAD,
 } from "./frame.ts";
-import { BASIC_ACK, BASIC_DELIVER, BASIC_GET_OK, BASIC_NACK, BASIC_RETURN } from "./methods_gen.ts";
+import { BASIC_ACK, BASIC_GET_OK, BASIC_NACK, BASIC_RETURN } from "./methods_gen.ts";
 import { RawProperties } from "./raw_properties.ts";
 import { tableKey } from "./raw_table.ts";
 import { writePropertiesWithLong, writePropertiesWithout } from "./rewrite_properties.ts";
@@ -31,32 +32,28 @@ export const UNCOUNTED = -1;
 export class OutgoingMessage {
   /** Channel of the frames. */
   channel = 0;
-  /** Delivery tag, for deliver and get-ok. */
+  /** Delivery tag, for get-ok. */
   deliveryTag = 0;
-  /** The redelivered bit, for deliver and get-ok. */
+  /** The redelivered bit, for get-ok. */
   redelivered = false;
-  /** Bytes of the consumer tag, for deliver. */
-  consumerTag: Uint8Array = EMPTY_BYTES;
   /**
    * What x-delivery-count is to say: a count above 0 sets the header, 0 removes it (the first
    * delivery has none), {@linkcode UNCOUNTED} leaves the properties alone.
    */
   deliveryCount: number = UNCOUNTED;
-  /** Where exchange, routing key and properties lie. */
-  bytes: Uint8Array = EMPTY_BYTES;
-  /** Where the exchange's name begins in `bytes`. */
-  exchangeStart = 0;
-  /** Where the exchange's name ends. */
-  exchangeEnd = 0;
-  /** Where the routing key begins in `bytes`. */
-  routingKeyStart = 0;
-  /** Where the routing key ends. */
-  routingKeyEnd = 0;
-  /** Where the raw properties begin in `bytes`, at their flag word. */
+  /** Where the address lies: exchange and routing key as two short strings, as in every method. */
+  address: Uint8Array = EMPTY_BYTES;
+  /** Where the address begins in `address`. */
+  addressStart = 0;
+  /** Where it ends. */
+  addressEnd = 0;
+  /** Where the raw properties lie; often the same storage as `address`. */
+  properties: Uint8Array = EMPTY_BYTES;
+  /** Where the raw properties begin in `properties`, at their flag word. */
   propertiesStart = 0;
   /** Where they end. */
   propertiesEnd = 0;
-  /** Where the body lies; often the same storage as `bytes`. */
+  /** Where the body lies; often the same storage as `address`. */
   body: Uint8Array = EMPTY_BYTES;
   /** Where the body begins in `body`. */
   bodyStart = 0;
@@ -70,13 +67,6 @@ export class OutgoingMessage {
 
 // The helpers below write where the caller has made room already.
 
-function putShort(out: ByteWriter, source: Uint8Array, start: number, end: number): void {
-  const at = out.byteCount;
-  out.bytes[at] = end - start;
-  copyBytes(out.bytes, at + 1, source, start, end);
-  out.byteCount = at + 1 + end - start;
-}
-
 function putEnvelope(
   bytes: Uint8Array,
   at: number,
@@ -89,32 +79,10 @@ function putEnvelope(
   return at + FRAME_HEADER_BYTES;
 }
 
-function namesByteCount(message: OutgoingMessage): number {
-  return 2 + message.exchangeEnd - message.exchangeStart +
-    message.routingKeyEnd - message.routingKeyStart;
-}
-
-function putNames(out: ByteWriter, message: OutgoingMessage): void {
-  putShort(out, message.bytes, message.exchangeStart, message.exchangeEnd);
-  putShort(out, message.bytes, message.routingKeyStart, message.routingKeyEnd);
-}
-
-/** Writes the basic.deliver frame alone; header and body follow with the functions below. */
-export function writeDeliverMethod(out: ByteWriter, message: OutgoingMessage): void {
-  const tag = message.consumerTag;
-  const payload = 4 + 1 + tag.length + 8 + 1 + namesByteCount(message);
-  out.ensure(payload + FRAME_OVERHEAD);
-  const bytes = out.bytes;
-  let at = putEnvelope(bytes, out.byteCount, (FRAME_METHOD << 16) | message.channel, payload);
-  putU32(bytes, at, BASIC_DELIVER);
-  out.byteCount = at + 4;
-  putShort(out, tag, 0, tag.length);
-  at = out.byteCount;
-  putI64(bytes, at, message.deliveryTag);
-  bytes[at + 8] = message.redelivered ? 1 : 0;
-  out.byteCount = at + 9;
-  putNames(out, message);
-  bytes[out.byteCount++] = FRAME_END;
+function putAddress(bytes: Uint8Array, at: number, message: OutgoingMessage): number {
+  const { address, addressStart, addressEnd } = message;
+  copyBytes(bytes, at, address, addressStart, addressEnd);
+  return at + addressEnd - addressStart;
 }
 
 /** Writes the content header frame for a body of `bodyByteCount` bytes. */
@@ -137,12 +105,12 @@ export function writeContentHeader(
 }
 
 function writeOutgoingProperties(out: ByteWriter, message: OutgoingMessage): void {
-  const { bytes, propertiesStart, propertiesEnd, deliveryCount, scratch } = message;
+  const { properties, propertiesStart, propertiesEnd, deliveryCount, scratch } = message;
   if (deliveryCount === UNCOUNTED) {
-    out.range(bytes, propertiesStart, propertiesEnd);
+    out.range(properties, propertiesStart, propertiesEnd);
     return;
   }
-  scratch.set(bytes, propertiesStart, propertiesEnd);
+  scratch.set(properties, propertiesStart, propertiesEnd);
   if (deliveryCount === 0) writePropertiesWithout(out, scratch, DELIVERY_COUNT_KEY);
   else writePropertiesWithLong(out, scratch, DELIVERY_COUNT_KEY, deliveryCount);
 }
@@ -170,24 +138,16 @@ export function writeContent(out: ByteWriter, message: OutgoingMessage): void {
   writeBodyFrames(out, message);
 }
 
-/** Writes a delivery to a consumer: basic.deliver, header and whole body. */
-export function writeDelivery(out: ByteWriter, message: OutgoingMessage): void {
-  writeDeliverMethod(out, message);
-  writeContent(out, message);
-}
-
 /** Writes the answer to basic.get: get-ok, header and whole body. */
 export function writeGetOk(out: ByteWriter, message: OutgoingMessage, messageCount: number): void {
-  const payload = 4 + 8 + 1 + namesByteCount(message) + 4;
+  const payload = 4 + 8 + 1 + message.addressEnd - message.addressStart + 4;
   out.ensure(payload + FRAME_OVERHEAD);
   const bytes = out.bytes;
   let at = putEnvelope(bytes, out.byteCount, (FRAME_METHOD << 16) | message.channel, payload);
   putU32(bytes, at, BASIC_GET_OK);
   putI64(bytes, at + 4, message.deliveryTag);
   bytes[at + 12] = message.redelivered ? 1 : 0;
-  out.byteCount = at + 13;
-  putNames(out, message);
-  at = out.byteCount;
+  at = putAddress(bytes, at + 13, message);
   putU32(bytes, at, messageCount);
   bytes[at + 4] = FRAME_END;
   out.byteCount = at + 5;
@@ -201,16 +161,17 @@ export function writeReturn(
   replyCode: number,
   replyText: Uint8Array,
 ): void {
-  const payload = 4 + 2 + 1 + replyText.length + namesByteCount(message);
+  const payload = 4 + 2 + 1 + replyText.length + message.addressEnd - message.addressStart;
   out.ensure(payload + FRAME_OVERHEAD);
   const bytes = out.bytes;
-  const at = putEnvelope(bytes, out.byteCount, (FRAME_METHOD << 16) | message.channel, payload);
+  let at = putEnvelope(bytes, out.byteCount, (FRAME_METHOD << 16) | message.channel, payload);
   putU32(bytes, at, BASIC_RETURN);
   putU16(bytes, at + 4, replyCode);
-  out.byteCount = at + 6;
-  putShort(out, replyText, 0, replyText.length);
-  putNames(out, message);
-  bytes[out.byteCount++] = FRAME_END;
+  bytes[at + 6] = replyText.length;
+  copyBytes(bytes, at + 7, replyText, 0, replyText.length);
+  at = putAddress(bytes, at + 7 + replyText.length, message);
+  bytes[at] = FRAME_END;
+  out.byteCount = at + 1;
   writeContent(out, message);
 }
 

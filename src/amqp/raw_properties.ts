@@ -9,8 +9,6 @@ import { decodeFieldTable, decodeFieldValue, FIELD_TABLE_LIMITS } from "./field_
 import type { FieldTable, FieldValue } from "./field_value.ts";
 import {
   DELIVERY_MODE_PERSISTENT,
-  PROPERTY_CLUSTER_ID,
-  PROPERTY_CONTENT_TYPE,
   PROPERTY_DELIVERY_MODE,
   PROPERTY_HEADERS,
   PROPERTY_PRIORITY,
@@ -54,12 +52,13 @@ export class RawProperties {
    * levels; else 502. What passes can be handed to consumers as it is.
    */
   check(depthMax: number = FIELD_TABLE_LIMITS.depthMax): void {
-    const { bytes, end, flags } = this;
+    const { bytes, end } = this;
     let at = this.start + 2;
-    for (let flag = PROPERTY_CONTENT_TYPE; flag >= PROPERTY_CLUSTER_ID; flag >>= 1) {
-      if ((flags & flag) === 0) continue;
+    for (let rest = this.flags; rest !== 0;) {
+      const flag = highestFlag(rest);
       const next = skipProperty(bytes, at, end, flag);
       if (flag === PROPERTY_HEADERS) checkTable(bytes, at + 4, next, depthMax);
+      rest ^= flag;
       at = next;
     }
     if (at !== end) throw syntaxError("content properties have surplus bytes");
@@ -67,9 +66,13 @@ export class RawProperties {
 
   /** Where the value of `flag` stands, or would stand if it were there; length prefix included. */
   offsetOf(flag: number): number {
+    const { bytes, end } = this;
     let at = this.start + 2;
-    for (let other = PROPERTY_CONTENT_TYPE; other > flag; other >>= 1) {
-      if ((this.flags & other) !== 0) at = skipProperty(this.bytes, at, this.end, other);
+    // Only the flags above this one: their values come before.
+    for (let rest = this.flags & ~(2 * flag - 1); rest !== 0;) {
+      const other = highestFlag(rest);
+      at = skipProperty(bytes, at, end, other);
+      rest ^= other;
     }
     return at;
   }
@@ -120,6 +123,10 @@ export class RawProperties {
     if (!this.find(PROPERTY_HEADERS)) return undefined;
     return decodeFieldTable(this.bytes, this.valueStart, this.valueEnd);
   }
+}
+
+function highestFlag(flags: number): number {
+  return 1 << (31 - Math.clz32(flags));
 }
 
 function lengthPrefixBytes(flag: number): number {

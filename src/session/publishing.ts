@@ -127,30 +127,18 @@ function returnMessage(channel: Channel, source: MessageSource): void {
   const message = context.outgoing;
   message.channel = channel.number;
   message.deliveryCount = UNCOUNTED;
-  message.exchangeStart = source.addressStart + 1;
-  message.exchangeEnd = message.exchangeStart + source.address[source.addressStart]!;
-  message.routingKeyStart = message.exchangeEnd + 1;
-  message.routingKeyEnd = source.addressEnd;
   message.framePayloadMax = connection.framePayloadMax;
-  // Names and properties share one range of bytes in that record; here they may lie apart.
-  const { bytes, propertiesStart } = joined(source);
-  message.bytes = bytes;
-  message.propertiesStart = propertiesStart;
-  message.propertiesEnd = propertiesStart + source.propertiesEnd - source.propertiesStart;
+  message.address = source.address;
+  message.addressStart = source.addressStart;
+  message.addressEnd = source.addressEnd;
+  message.properties = source.properties;
+  message.propertiesStart = source.propertiesStart;
+  message.propertiesEnd = source.propertiesEnd;
   message.body = source.body;
   message.bodyStart = source.bodyStart;
   message.bodyEnd = source.bodyEnd;
   writeReturn(connection.writer(), message, NO_ROUTE, NO_ROUTE_TEXT);
   context.broker.metrics.returned++;
-}
-
-function joined(source: MessageSource): { bytes: Uint8Array; propertiesStart: number } {
-  const { address, addressEnd, properties, propertiesStart, propertiesEnd } = source;
-  if (address === properties) return { bytes: address, propertiesStart };
-  const bytes = new Uint8Array(addressEnd + propertiesEnd - propertiesStart);
-  bytes.set(address.subarray(0, addressEnd));
-  bytes.set(properties.subarray(propertiesStart, propertiesEnd), addressEnd);
-  return { bytes, propertiesStart: addressEnd };
 }
 
 function confirm(channel: Channel, tag: number, outcome: number): void {

@@ -71,14 +71,11 @@ function fill(message: OutgoingMessage, delivery: Delivery): void {
   message.redelivered = delivery.redelivered;
   const isUncounted = delivery.deliveryCount === 0 && !delivery.stripsDeliveryCount;
   message.deliveryCount = isUncounted ? UNCOUNTED : delivery.deliveryCount;
-  message.bytes = view.bytes;
-  message.exchangeStart = view.addressStart + 1;
-  message.exchangeEnd = message.exchangeStart + view.bytes[view.addressStart]!;
-  message.routingKeyStart = message.exchangeEnd + 1;
-  message.routingKeyEnd = view.addressEnd;
+  message.address = message.properties = message.body = view.bytes;
+  message.addressStart = view.addressStart;
+  message.addressEnd = view.addressEnd;
   message.propertiesStart = view.propertiesStart;
   message.propertiesEnd = view.propertiesEnd;
-  message.body = view.bytes;
   message.bodyStart = view.bodyStart;
   message.bodyEnd = view.bodyEnd;
 }

@@ -10,7 +10,6 @@ import {
   UNCOUNTED,
   writeAck,
   writeContent,
-  writeDelivery,
   writeGetOk,
   writeHeartbeat,
   writeNack,
@@ -18,7 +17,6 @@ import {
 } from "../../../src/amqp/hot_frames.ts";
 import {
   writeBasicAck,
-  writeBasicDeliver,
   writeBasicGetOk,
   writeBasicNack,
   writeBasicReturn,
@@ -34,20 +32,28 @@ const ROUTING_KEY = "a.very.long.routing.key.that.takes.the.other.way.of.copying
 const CHANNEL = 513;
 
 function messageOf(properties: Properties, body: Uint8Array): OutgoingMessage {
-  const exchange = encodeText(EXCHANGE);
-  const key = encodeText(ROUTING_KEY);
-  const raw = written((out) => writeProperties(out, properties));
+  const address = written((out) => {
+    out.u8(9);
+    out.shortString(EXCHANGE);
+    out.shortString(ROUTING_KEY);
+    out.u8(9);
+  });
+  const raw = written((out) => {
+    out.u16(0xffff);
+    writeProperties(out, properties);
+  });
   const message = new OutgoingMessage();
-  message.bytes = Uint8Array.from([9, ...exchange, ...key, ...raw, ...body]);
   message.channel = CHANNEL;
-  message.exchangeStart = 1;
-  message.exchangeEnd = message.routingKeyStart = 1 + exchange.length;
-  message.routingKeyEnd = message.propertiesStart = message.exchangeEnd + key.length;
-  message.propertiesEnd = message.bodyStart = message.propertiesStart + raw.length;
-  message.body = message.bytes;
-  message.bodyEnd = message.bytes.length;
-  message.consumerTag = encodeText("ctag-é");
   message.deliveryTag = 2 ** 33 + 5;
+  message.address = address;
+  message.addressStart = 1;
+  message.addressEnd = address.length - 1;
+  message.properties = raw;
+  message.propertiesStart = 2;
+  message.propertiesEnd = raw.length;
+  message.body = Uint8Array.from([7, ...body, 7]);
+  message.bodyStart = 1;
+  message.bodyEnd = 1 + body.length;
   message.framePayloadMax = 4088;
   return message;
 }
@@ -58,18 +64,18 @@ function propertiesIn(frame: FrameCopy): Properties {
   return decodeProperties(frame.payload, header.propertiesStart, header.propertiesEnd);
 }
 
-Deno.test("writeDelivery() writes the deliver frame of the generated encoder, header and body", () => {
+Deno.test("writeGetOk() writes the get-ok frame of the generated encoder and the content", () => {
   const properties: Properties = { contentType: "text/plain", deliveryMode: 2 };
   const message = messageOf(properties, encodeText("hello"));
   message.redelivered = true;
-  const frames = framesIn(written((out) => writeDelivery(out, message)));
+  const frames = framesIn(written((out) => writeGetOk(out, message, 70_000)));
   const method = framesIn(written((out) =>
-    writeBasicDeliver(out, CHANNEL, {
-      consumerTag: "ctag-é",
+    writeBasicGetOk(out, CHANNEL, {
       deliveryTag: 2 ** 33 + 5,
       redelivered: true,
       exchange: EXCHANGE,
       routingKey: ROUTING_KEY,
+      messageCount: 70_000,
     })
   ));
   assertEquals(frames.length, 3);
@@ -77,22 +83,6 @@ Deno.test("writeDelivery() writes the deliver frame of the generated encoder, he
   assertEquals([frames[1]!.type, frames[1]!.channel], [2, CHANNEL]);
   assertEquals(propertiesIn(frames[1]!), properties);
   assertEquals(frames[2], { type: 3, channel: CHANNEL, payload: encodeText("hello") });
-});
-
-Deno.test("writeGetOk() writes the get-ok frame of the generated encoder and the content", () => {
-  const message = messageOf({}, encodeText("x"));
-  const frames = framesIn(written((out) => writeGetOk(out, message, 70_000)));
-  const method = framesIn(written((out) =>
-    writeBasicGetOk(out, CHANNEL, {
-      deliveryTag: 2 ** 33 + 5,
-      redelivered: false,
-      exchange: EXCHANGE,
-      routingKey: ROUTING_KEY,
-      messageCount: 70_000,
-    })
-  ));
-  assertEquals(frames[0], method[0]);
-  assertEquals(frames.length, 3);
 });
 
 Deno.test("writeReturn() writes the return frame of the generated encoder and the content", () => {
@@ -129,40 +119,40 @@ Deno.test("writeContent() cuts the body at the largest payload", () => {
   }
 });
 
-function deliveredProperties(properties: Properties, deliveryCount: number): Properties {
+function writtenProperties(properties: Properties, deliveryCount: number): Properties {
   const message = messageOf(properties, encodeText("x"));
   message.deliveryCount = deliveryCount;
-  const frames = framesIn(written((out) => writeDelivery(out, message)));
-  assertEquals(frames.length, 3);
-  return propertiesIn(frames[1]!);
+  const frames = framesIn(written((out) => writeContent(out, message)));
+  assertEquals(frames.length, 2);
+  return propertiesIn(frames[0]!);
 }
 
-Deno.test("writeDelivery() sets x-delivery-count when the message was delivered before", () => {
+Deno.test("writeContent() sets x-delivery-count when the message was delivered before", () => {
   const headers = fieldTableFrom({ "x-delivery-count": 3 });
-  assertEquals(deliveredProperties({}, 3), { headers });
-  assertEquals(deliveredProperties({ appId: "a" }, 3), { appId: "a", headers });
+  assertEquals(writtenProperties({}, 3), { headers });
+  assertEquals(writtenProperties({ appId: "a" }, 3), { appId: "a", headers });
   const published = fieldTableFrom({ "x-delivery-count": "forged", other: 1 });
   const expected = fieldTableFrom({ other: 1, "x-delivery-count": 3 });
-  assertEquals(deliveredProperties({ headers: published }, 3), { headers: expected });
+  assertEquals(writtenProperties({ headers: published }, 3), { headers: expected });
 });
 
-Deno.test("writeDelivery() removes x-delivery-count when it is the first delivery", () => {
+Deno.test("writeContent() removes x-delivery-count when it is the first delivery", () => {
   const published = fieldTableFrom({ "x-delivery-count": 9, other: 1 });
   const expected = fieldTableFrom({ other: 1 });
-  assertEquals(deliveredProperties({ headers: published }, 0), { headers: expected });
-  assertEquals(deliveredProperties({ appId: "a" }, 0), { appId: "a" });
+  assertEquals(writtenProperties({ headers: published }, 0), { headers: expected });
+  assertEquals(writtenProperties({ appId: "a" }, 0), { appId: "a" });
 });
 
-Deno.test("writeDelivery() leaves x-delivery-count alone when the queue does not count", () => {
+Deno.test("writeContent() leaves x-delivery-count alone when the queue does not count", () => {
   const headers = fieldTableFrom({ "x-delivery-count": 9 });
-  assertEquals(deliveredProperties({ headers }, UNCOUNTED), { headers });
+  assertEquals(writtenProperties({ headers }, UNCOUNTED), { headers });
 });
 
-Deno.test("writeDelivery() appends whole frames when the writer is full of others", () => {
+Deno.test("writeGetOk() appends whole frames when the writer is full of others", () => {
   const message = messageOf({ contentType: "x" }, encodeText("body"));
-  const one = written((out) => writeDelivery(out, message));
+  const one = written((out) => writeGetOk(out, message, 1));
   const many = written((out) => {
-    for (let i = 0; i < 50; i++) writeDelivery(out, message);
+    for (let i = 0; i < 50; i++) writeGetOk(out, message, 1);
   });
   assertEquals(many.length, 50 * one.length);
   assertEquals(many.slice(49 * one.length), one);

@@ -114,8 +114,8 @@ Deno.test("writeContentHeader() writes what amqplib writes", () => {
     fc.property(ORACLE_PROPERTIES, fc.nat(), (fields, bodySize) => {
       const message = new OutgoingMessage();
       message.channel = 5;
-      message.bytes = written((out) => writeProperties(out, toOurs(fields)));
-      message.propertiesEnd = message.bytes.length;
+      message.properties = written((out) => writeProperties(out, toOurs(fields)));
+      message.propertiesEnd = message.properties.length;
       const ours = written((out) => writeContentHeader(out, message, bodySize));
       const wire = oracle.encodeProperties(oracle.BasicProperties, 5, bodySize, fields);
       assertEquals(ours, new Uint8Array(wire));
