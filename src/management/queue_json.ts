@@ -2,10 +2,10 @@
 // types, and `delayed_retry` (spec/retries.md section 7). The queue lists ask for it inside a turn;
 // nothing here changes a queue.
 
+import { fieldTableToJson } from "../amqp/field_json.ts";
 import type { Consumer } from "../broker/consumer.ts";
 import type { Queue } from "../broker/queue.ts";
 import type { QueueStats } from "../broker/metrics.ts";
-import { tableJson } from "./field_json.ts";
 import { type Counters, type RateBook, withRates } from "./rates.ts";
 
 type Json = Record<string, unknown>;
@@ -25,7 +25,7 @@ export function queueJson(queue: Queue, options: QueueJsonOptions): Json {
     ...identity(queue, options),
     name: queue.name,
     type: queue.args.queueType,
-    arguments: tableJson(queue.args.raw),
+    arguments: fieldTableToJson(queue.args.raw),
     effective_policy_definition: {},
     policy: null,
     operator_policy: null,

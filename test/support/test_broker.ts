@@ -107,14 +107,16 @@ export class TestBroker {
   readonly #publisher: Publisher;
   readonly #source = emptySource();
 
-  constructor(options: { limits?: Partial<Limits>; store?: Store; seed?: number } = {}) {
+  constructor(
+    options: { limits?: Partial<Limits>; store?: Store; seed?: number; users?: Users } = {},
+  ) {
     const prng = new Prng(options.seed ?? 1);
     this.broker = new Broker({
       store: options.store ?? new MemoryStore(),
       scheduler: new Scheduler(),
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       logger: { log() {} },
-      users: new Users([]),
+      users: options.users ?? new Users([]),
       random: () => prng.nextFloat(),
     });
     this.vhost = this.broker.vhosts.get("/")!;

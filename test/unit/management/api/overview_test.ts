@@ -1,0 +1,64 @@
+// The overview, and rates that come from two samples.
+
+import { assertEquals } from "@std/assert";
+import { TestManagement } from "../../../support/management.ts";
+
+Deno.test("GET overview has what tools match on", async () => {
+  const management = new TestManagement();
+  management.test.queue("q");
+  management.test.publish("q", "x");
+  management.test.turn();
+  const overview = await management.get("/api/overview");
+  assertEquals([overview.product_name, overview.product_version], ["Reprise", "1.2.3"]);
+  assertEquals([overview.rabbitmq_version, overview.node], ["3.13.7", "rabbit@test"]);
+  const { exchanges, ...objects } = overview.object_totals;
+  assertEquals(objects, { connections: 3, channels: 4, consumers: 0, queues: 1 });
+  assertEquals(exchanges, management.test.vhost.exchanges.size);
+  assertEquals(overview.queue_totals.messages, 1);
+  assertEquals(overview.queue_totals.messages_ready_details, { rate: 0 });
+  assertEquals(overview.message_stats.publish, 1);
+  assertEquals(overview.listeners[0], {
+    node: "rabbit@test",
+    protocol: "amqp",
+    ip_address: "127.0.0.1",
+    port: 5672,
+    socket_opts: { nodelay: true },
+  });
+  assertEquals(overview.contexts[0].port, "15672");
+  assertEquals(typeof overview.churn_rates.queue_created, "number");
+});
+
+Deno.test("GET overview picks dotted columns", async () => {
+  const overview = await new TestManagement().get(
+    "/api/overview?columns=rabbitmq_version,queue_totals.messages,object_totals.queues,nope",
+  );
+  assertEquals(overview, {
+    rabbitmq_version: "3.13.7",
+    queue_totals: { messages: 0 },
+    object_totals: { queues: 0 },
+  });
+});
+
+Deno.test("GET overview shows rates once two samples have been taken", async () => {
+  const management = new TestManagement();
+  management.test.queue("q");
+  const publish = (count: number) => {
+    for (let i = 0; i < count; i++) management.test.publish("q", "x");
+    management.test.turn();
+  };
+  const rate = async () => {
+    const overview = await management.get("/api/overview");
+    return overview.message_stats.publish_details.rate;
+  };
+  publish(7);
+  assertEquals(await rate(), 0);
+  publish(20);
+  management.monotonicMs += 5000;
+  management.app.sample();
+  assertEquals(await rate(), 4);
+  management.monotonicMs += 5000;
+  management.app.sample();
+  assertEquals(await rate(), 0);
+  const queue = await management.get("/api/queues/%2F/q");
+  assertEquals(queue.message_stats.publish, 27);
+});

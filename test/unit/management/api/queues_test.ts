@@ -1,0 +1,162 @@
+// Queues and their retry queues as JSON.
+
+import { assertEquals, assertMatch } from "@std/assert";
+import { CAUSE_REJECT } from "../../../../src/broker/retry.ts";
+import { TestChannel } from "../../../support/test_broker.ts";
+import { type AnyJson, TestManagement } from "../../../support/management.ts";
+
+const RETRY = { "x-delayed-retry-min": 500, "x-delayed-retry-multiplier": 2 };
+
+function withRetryingQueue(): TestManagement {
+  const management = new TestManagement();
+  const { test } = management;
+  const queue = test.queue("work", RETRY, { durable: true });
+  test.queue("plain", { "x-message-ttl": 60_000 });
+  const channel = new TestChannel();
+  test.consume(queue, channel, { tag: "ctag", prefetch: 10, priority: 3 });
+  test.publish("work", "first");
+  test.publish("work", "second!");
+  test.turn();
+  const [first] = channel.drain();
+  channel.unacked.reject(first!.tag, false, true, CAUSE_REJECT);
+  test.turn();
+  return management;
+}
+
+Deno.test("GET queues lists queues and retry queues by name", async () => {
+  const queues: AnyJson[] = await withRetryingQueue().get("/api/queues");
+  assertEquals(queues.map((queue) => queue.name), ["amq.retry-work", "plain", "work"]);
+  assertEquals(queues.map((queue) => queue.internal), [true, false, false]);
+  for (const queue of queues) {
+    assertEquals([queue.vhost, queue.node, queue.state], ["/", "rabbit@test", "running"]);
+  }
+});
+
+Deno.test("GET queues/:vhost/:queue has RabbitMQ's members with its types", async () => {
+  const queue = await withRetryingQueue().get("/api/queues/%2F/work");
+  assertEquals([queue.durable, queue.auto_delete, queue.exclusive], [true, false, false]);
+  assertEquals(queue.type, "classic");
+  assertEquals(queue.arguments, RETRY);
+  assertEquals([queue.messages, queue.messages_ready, queue.messages_unacknowledged], [1, 0, 1]);
+  assertEquals(queue.message_bytes, 7);
+  assertEquals(queue.messages_details, { rate: 0 });
+  assertEquals([queue.consumers, queue.policy, queue.exclusive_consumer_tag], [1, null, null]);
+  assertEquals(queue.message_stats.publish, 2);
+  assertEquals(queue.message_stats.publish_details, { rate: 0 });
+  const [consumer] = queue.consumer_details;
+  assertEquals(consumer.consumer_tag, "ctag");
+  assertEquals([consumer.ack_required, consumer.prefetch_count], [true, 10]);
+  assertEquals(consumer.arguments, { "x-priority": 3 });
+  assertEquals(consumer.queue, { name: "work", vhost: "/" });
+});
+
+Deno.test("GET queues/:vhost/:queue shows what is delayed", async () => {
+  const management = withRetryingQueue();
+  const due = management.test.nowMs + 500;
+  const queue = await management.get("/api/queues/%2F/work");
+  assertEquals(queue.delayed_retry, {
+    min: 500,
+    multiplier: 2,
+    max: null,
+    jitter: 0,
+    delays: null,
+    type: null,
+    delivery_limit: 20,
+    delivery_limit_default: true,
+    messages_delayed: 1,
+    bytes_delayed: 5,
+    next_due: due,
+    last_due: due,
+    retry_queue: "amq.retry-work",
+  });
+  const plain = await management.get("/api/queues/%2F/plain");
+  assertEquals("delayed_retry" in plain, false);
+});
+
+Deno.test("GET queues/:vhost/:queue shows schedules given as a list and no due time when idle", async () => {
+  const management = new TestManagement();
+  const delays = { tag: "A", value: [{ tag: "I", value: 5 }, { tag: "I", value: 7 }] } as const;
+  const args = { "x-delayed-retry-delays": delays, "x-delayed-retry-jitter": 10 };
+  management.test.queue("list", { ...args, "x-delivery-limit": 3 });
+  const { delayed_retry: retry } = await management.get("/api/queues/%2F/list");
+  assertEquals([retry.min, retry.delays, retry.jitter], [null, [5, 7], 10]);
+  assertEquals([retry.delivery_limit, retry.delivery_limit_default], [3, false]);
+  assertEquals([retry.next_due, retry.last_due, retry.messages_delayed], [null, null, 0]);
+});
+
+Deno.test("GET queues/:vhost/:queue shows the retry queue itself", async () => {
+  const management = withRetryingQueue();
+  const due = management.test.nowMs + 500;
+  const retryQueue = await management.get("/api/queues/%2F/amq.retry-work");
+  assertEquals([retryQueue.internal, retryQueue.primary_queue], [true, "work"]);
+  assertEquals([retryQueue.messages, retryQueue.message_bytes], [1, 5]);
+  assertEquals([retryQueue.next_due, retryQueue.last_due], [due, due]);
+  assertEquals([retryQueue.durable, retryQueue.consumers], [true, 0]);
+});
+
+Deno.test("GET queues/:vhost/:queue answers 404 for what is not there", async () => {
+  const management = withRetryingQueue();
+  for (const path of ["%2F/none", "other/work", "%2F/amq.retry-plain", "other"]) {
+    const answer = await management.request(`/api/queues/${path}`);
+    const expected = { error: "Object Not Found", reason: "Not Found" };
+    assertEquals([answer.status, answer.json], [404, expected], path);
+  }
+});
+
+Deno.test("GET queues/:vhost/:queue decodes names once", async () => {
+  const management = new TestManagement();
+  for (const name of ["a/b", "50%", "a%2Fb", "käse #1", "a+b"]) {
+    management.test.queue(name);
+    const queue = await management.get(`/api/queues/%2F/${encodeURIComponent(name)}`);
+    assertEquals(queue.name, name);
+  }
+});
+
+Deno.test("GET queues pages, filters, sorts and picks columns", async () => {
+  const management = new TestManagement();
+  for (let i = 0; i < 25; i++) {
+    const name = `q${String(i).padStart(2, "0")}`;
+    management.test.queue(name);
+    for (let n = 0; n < i % 5; n++) management.test.publish(name, "x");
+  }
+  management.test.turn();
+  const page = await management.get("/api/queues?page=3&page_size=10&columns=name");
+  const items = ["q20", "q21", "q22", "q23", "q24"].map((name) => ({ name }));
+  const counts = { item_count: 5, filtered_count: 25, total_count: 25 };
+  assertEquals(page, { items, page: 3, page_count: 3, page_size: 10, ...counts });
+  const sorted = await management.get(
+    "/api/queues/%2F?page=1&page_size=2&sort=messages&sort_reverse=true&name=Q1&columns=name,messages",
+  );
+  assertEquals(sorted.items.map((queue: AnyJson) => queue.messages), [4, 4]);
+  assertEquals([sorted.filtered_count, sorted.total_count, sorted.page_count], [10, 25, 5]);
+  const byPattern = await management.get("/api/queues?name=^q0[1-3]$&use_regex=true&columns=name");
+  assertEquals(byPattern.map((queue: AnyJson) => queue.name), ["q01", "q02", "q03"]);
+  const nested = await management.get(
+    "/api/queues?page=1&page_size=1&columns=message_stats.publish",
+  );
+  assertEquals(nested.items, [{ message_stats: { publish: 0 } }]);
+});
+
+Deno.test("GET queues refuses pages and patterns that make no sense", async () => {
+  const management = withRetryingQueue();
+  for (const query of ["page=0", "page=x", "page=1&page_size=501", "page_size=0", "page=1.5"]) {
+    const answer = await management.request(`/api/queues?${query}`);
+    assertEquals([answer.status, answer.json.error], [400, "bad_request"], query);
+  }
+  const behind = await management.request("/api/queues?page=2");
+  assertEquals(behind.json, {
+    error: "page_out_of_range",
+    reason: "Page out of range, page: 2 size: 100, len: 3",
+  });
+  const pattern = await management.request("/api/queues?name=(&use_regex=true");
+  assertEquals(pattern.status, 400);
+  assertMatch(pattern.json.reason, /^name is not a usable regular expression: /);
+});
+
+Deno.test("GET queues reads within turns of the broker", async () => {
+  const management = withRetryingQueue();
+  await management.get("/api/queues");
+  await management.get("/api/queues/%2F/work");
+  await management.get("/api/queues/%2F/work/retries");
+  assertEquals(management.turnCount, 3);
+});

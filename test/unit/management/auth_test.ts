@@ -1,0 +1,81 @@
+// Who is let in, and how refusals look.
+
+import { assertEquals } from "@std/assert";
+import { TestManagement } from "../../support/management.ts";
+
+const REFUSED = { error: "not_authorised", reason: "Login failed" };
+
+Deno.test("basicAuth() answers 401 with a challenge without a login", async () => {
+  const management = new TestManagement();
+  for (const path of ["/api/overview", "/api/queues", "/api/queues/%2F/q", "/metrics"]) {
+    const answer = await management.request(path, { login: null });
+    assertEquals(answer.status, 401, path);
+    assertEquals(answer.json, { error: "not_authorised", reason: "Not_Authorized" });
+    const challenge = 'Basic realm="Reprise Management"';
+    assertEquals(answer.headers.get("www-authenticate"), challenge);
+  }
+});
+
+Deno.test("basicAuth() refuses wrong logins and headers that are none", async () => {
+  const management = new TestManagement();
+  for (const login of ["guest:wrong", "nobody:guest", "guest:", "guest"]) {
+    const answer = await management.request("/api/overview", { login });
+    assertEquals(answer.status, 401, login);
+  }
+  for (const authorization of ["Bearer x", "Basic", "Basic !!!", "Basic ="]) {
+    const request = new Request("http://test/api/overview", { headers: { authorization } });
+    const answer = await management.app.fetch(request, { peerHost: "127.0.0.1" });
+    assertEquals(answer.status, 401, authorization);
+  }
+});
+
+Deno.test("basicAuth() lets guest in from this machine only", async () => {
+  const management = new TestManagement();
+  assertEquals((await management.request("/api/overview", { peerHost: "::1" })).status, 200);
+  const remote = await management.request("/api/overview", { peerHost: "10.0.0.1" });
+  assertEquals([remote.status, remote.json], [401, REFUSED]);
+});
+
+Deno.test("basicAuth() takes a password with a colon and asks for a tag", async () => {
+  const management = new TestManagement();
+  const caller = { login: "monitor:m:1", peerHost: "10.0.0.1" };
+  assertEquals((await management.request("/api/overview", caller)).status, 200);
+  const untagged = await management.request("/api/overview", { login: "app:secret" });
+  const expected = { error: "not_authorised", reason: "Not management user" };
+  assertEquals([untagged.status, untagged.json], [401, expected]);
+});
+
+Deno.test("createApp() answers health to everybody", async () => {
+  const answer = await new TestManagement().request("/api/health", { login: null });
+  assertEquals(answer.status, 200);
+  assertEquals(answer.json, { status: "ok", publishers_blocked: false });
+});
+
+Deno.test("createApp() answers 404 to unknown paths and 405 to other methods", async () => {
+  const management = new TestManagement();
+  const missing = await management.request("/api/nope");
+  const expected = { error: "Object Not Found", reason: "Not Found" };
+  assertEquals([missing.status, missing.json], [404, expected]);
+  for (const path of ["/api/overview", "/api/queues", "/api/queues/%2F/q", "/metrics"]) {
+    for (const method of ["POST", "PUT", "DELETE"]) {
+      const answer = await management.request(path, { method });
+      assertEquals(answer.status, 405, `${method} ${path}`);
+      assertEquals(answer.json.error, "method_not_allowed");
+      assertEquals(answer.headers.get("allow"), "GET, HEAD");
+    }
+  }
+  const head = await management.request("/api/overview", { method: "HEAD" });
+  assertEquals([head.status, head.text], [200, ""]);
+});
+
+Deno.test("createApp() answers 500 without details when a handler breaks", async () => {
+  const management = new TestManagement();
+  Object.defineProperty(management, "residentBytes", {
+    get: () => {
+      throw new Error("secret detail");
+    },
+  });
+  const answer = await management.request("/metrics");
+  assertEquals(answer.status, 500);
+  assertEquals(answer.json, { error: "internal_error", reason: "Internal Server Error" });
+});

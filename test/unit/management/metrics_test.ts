@@ -1,0 +1,73 @@
+// The Prometheus page.
+
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { CAUSE_REJECT } from "../../../src/broker/retry.ts";
+import { Histogram } from "../../../src/broker/metrics.ts";
+import { PrometheusText } from "../../../src/management/prometheus_text.ts";
+import { TestChannel } from "../../support/test_broker.ts";
+import { TestManagement } from "../../support/management.ts";
+
+Deno.test("GET metrics counts retries and measures queues", async () => {
+  const management = new TestManagement();
+  const { test } = management;
+  const queue = test.queue("work", { "x-delayed-retry-min": 100, "x-delivery-limit": 1 });
+  const channel = new TestChannel();
+  test.consume(queue, channel);
+  test.publish("work", "abc");
+  test.turn();
+  channel.unacked.reject(channel.drain()[0]!.tag, false, true, CAUSE_REJECT);
+  test.turn();
+  test.publish("work", "de");
+  test.turn();
+  const page = await management.request("/metrics");
+  assertEquals(page.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  for (
+    const line of [
+      "reprise_retry_delayed 1",
+      "reprise_retry_delayed_bytes 3",
+      "reprise_retry_scheduled_total 1",
+      "reprise_retry_redelivered_total 0",
+      "reprise_retry_exhausted_total 0",
+      "reprise_retry_lateness_seconds_count 0",
+      "rabbitmq_queues 1",
+      "rabbitmq_queue_messages_ready 0",
+      "rabbitmq_queue_messages_unacked 1",
+      "rabbitmq_connections 3",
+      'rabbitmq_global_messages_received_total{protocol="amqp091"} 2',
+      "rabbitmq_process_resident_memory_bytes 123456",
+    ]
+  ) assertStringIncludes(page.text, `\n${line}\n`);
+  assertMatch(page.text, /rabbitmq_identity_info\{rabbitmq_node="rabbit@test",/);
+});
+
+Deno.test("GET metrics is well formed: every sample has a type and no name comes twice", async () => {
+  const { text } = await new TestManagement().request("/metrics");
+  const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((match) => match[1]!);
+  assertEquals(new Set(types).size, types.length);
+  for (const line of text.trimEnd().split("\n")) {
+    if (line.startsWith("#")) continue;
+    const [, name] = /^([a-z_]+)(\{.*\})? -?[0-9.e+]+$/.exec(line) ?? [];
+    const isTyped = types.some((type) => name?.startsWith(type));
+    assertEquals(isTyped, true, line);
+  }
+});
+
+Deno.test("histogram() writes cumulative buckets", () => {
+  const histogram = new Histogram([1, 5]);
+  for (const value of [0.5, 1, 3, 9]) histogram.observe(value);
+  const page = new PrometheusText();
+  page.histogram("h", "help", histogram);
+  assertEquals(page.text.split("\n").slice(2, 7), [
+    'h_bucket{le="1"} 2',
+    'h_bucket{le="5"} 3',
+    'h_bucket{le="+Inf"} 4',
+    "h_sum 13.5",
+    "h_count 4",
+  ]);
+});
+
+Deno.test("gauge() escapes labels", () => {
+  const page = new PrometheusText();
+  page.gauge("g", "help", 1, { name: 'a"b\\c\nd' });
+  assertStringIncludes(page.text, 'g{name="a\\"b\\\\c\\nd"} 1');
+});
