@@ -33,6 +33,7 @@ export interface ContextOptions {
   logger: Logger;
   random: () => number;
   serverProperties: FieldTable;
+  watchesPeers: boolean;
 }
 
 /** Shared by the connections of one engine. */
@@ -42,6 +43,8 @@ export class SessionContext {
   readonly logger: Logger;
   readonly random: () => number;
   readonly serverProperties: FieldTable;
+  /** Whether a peer that sends no heartbeats is given up. */
+  readonly watchesPeers: boolean;
   readonly zone: Zone = new Zone();
   readonly pool: BufferPool = new BufferPool();
   timers!: ConnectionTimers;
@@ -75,6 +78,7 @@ export class SessionContext {
     this.logger = options.logger;
     this.random = options.random;
     this.serverProperties = options.serverProperties;
+    this.watchesPeers = options.watchesPeers;
   }
 
   /** After the turn's batch is closed: answers and confirms that are safe now, and unblocking. */

@@ -31,6 +31,8 @@ export interface EngineOptions {
   product: ProductInfo;
   /** Numbers in [0, 1): generated consumer tags. */
   random: () => number;
+  /** Whether silent peers are given up; false where time does not pass by itself. */
+  watchesPeers?: boolean;
   /** The broker itself failed: the node must stop without writing anything more. */
   fatal: (error: unknown) => void;
 }
@@ -70,6 +72,7 @@ export class Engine {
       logger,
       random,
       serverProperties: serverProperties(options.product),
+      watchesPeers: options.watchesPeers ?? true,
     });
     this.#context.timers = new SchedulerTimers(this.#context, this.#connections);
   }

@@ -35,8 +35,8 @@ export class Heartbeat {
   /** Half an interval has passed. False when the peer is dead. */
   beat(): boolean {
     const connection = this.#connection;
-    const { nowMs } = connection.context.broker;
-    if (!connection.input.isReading) this.heardAtMs = nowMs;
+    const { broker: { nowMs }, watchesPeers } = connection.context;
+    if (!connection.input.isReading || !watchesPeers) this.heardAtMs = nowMs;
     if (nowMs - this.heardAtMs >= this.intervalSeconds * 2000) return false;
     const { outbox } = connection;
     const wasSilent = outbox.sentBytes === this.#sentBytes && outbox.writer.byteCount === 0;

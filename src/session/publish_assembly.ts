@@ -8,7 +8,7 @@
 import type { ContentHeader } from "../amqp/content_header.ts";
 import { ConnectionError } from "../amqp/errors.ts";
 import { UNEXPECTED_FRAME } from "../amqp/reply_code.ts";
-import type { MessageSource } from "../broker/publish.ts";
+import { emptySource, type MessageSource } from "../broker/publish.ts";
 import { copyBytes, EMPTY_BYTES } from "../lib/bytes.ts";
 
 /** No publish has begun. */
@@ -17,25 +17,6 @@ export const ASSEMBLY_IDLE = 0;
 export const ASSEMBLY_HEADER = 1;
 /** Body bytes are missing. */
 export const ASSEMBLY_BODY = 2;
-
-/** A message source that points at nothing. */
-export function emptySource(): MessageSource {
-  return {
-    address: EMPTY_BYTES,
-    addressStart: 0,
-    addressEnd: 0,
-    properties: EMPTY_BYTES,
-    propertiesStart: 0,
-    propertiesEnd: 0,
-    body: EMPTY_BYTES,
-    bodyStart: 0,
-    bodyEnd: 0,
-    flags: 0,
-    priority: 0,
-    arrivalMs: 0,
-    expiryMs: Infinity,
-  };
-}
 
 /** Collects one publish after another. */
 export class PublishAssembly {

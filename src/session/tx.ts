@@ -4,10 +4,9 @@
 
 import { ChannelError } from "../amqp/errors.ts";
 import { PRECONDITION_FAILED } from "../amqp/reply_code.ts";
-import type { MessageSource } from "../broker/publish.ts";
+import { emptySource, type MessageSource } from "../broker/publish.ts";
 import { copyBytes } from "../lib/bytes.ts";
 import type { Channel } from "./channel.ts";
-import { emptySource } from "./publish_assembly.ts";
 
 /** How a held settlement will be applied. */
 export const SETTLE_ACK = 0;
