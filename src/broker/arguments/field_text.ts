@@ -37,12 +37,12 @@ function binaryTerm(value: string | Uint8Array): string {
   return isWide ? `<<"${escaped}"/utf8>>` : `<<"${escaped}">>`;
 }
 
+// Erlang always writes a fraction, and no plus sign.
 function floatTerm(value: number): string {
   if (!Number.isFinite(value)) return String(value);
-  const text = String(value);
-  if (text.includes(".")) return text;
-  const [digits, exponent] = text.split("e");
-  return exponent === undefined ? `${digits}.0` : `${digits}.0e${exponent.replace("+", "")}`;
+  const [digits, exponent] = String(value).split("e");
+  const fraction = digits!.includes(".") ? digits! : `${digits}.0`;
+  return exponent === undefined ? fraction : `${fraction}e${exponent.replace("+", "")}`;
 }
 
 function tableTerm(table: FieldTable): string {

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import fc from "fast-check";
 import {
-  assertNameFits,
+  assertFits,
   assertNewName,
   assertNotInternal,
   describe,
@@ -30,13 +30,13 @@ Deno.test("assertNewName() refuses reserved names with RabbitMQ's text", () => {
   assertNewName("queue", "my.amq.queue");
 });
 
-Deno.test("assertNameFits() counts bytes, not characters", () => {
-  assertNameFits("queue", "é".repeat(127));
+Deno.test("assertFits() counts bytes, not characters", () => {
+  assertFits("queue name", "é".repeat(127));
   assertEquals(
-    refusalOf(() => assertNameFits("queue", "é".repeat(128))),
+    refusalOf(() => assertFits("queue name", "é".repeat(128))),
     "406 PRECONDITION_FAILED - queue name is longer than 255 bytes",
   );
-  assertNameFits("queue", "q".repeat(255));
+  assertFits("queue name", "q".repeat(255));
 });
 
 Deno.test("utf8Bytes() agrees with the encoder for any text", () => {
