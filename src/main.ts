@@ -52,6 +52,7 @@ async function run(runtime: Runtime, config: Config): Promise<void> {
     clock,
     loop: new SystemLoop(),
     logger,
+    watchesPeers: true,
     seed: crypto.getRandomValues(new Uint32Array(1))[0]!,
     onFatal: () => process.exit(1),
   });

@@ -137,6 +137,8 @@ async function start(options: BrokerOptions = {}): Promise<Broker> {
     clock: time.clock,
     loop: time.loop,
     logger: options.logger ?? SILENT_LOGGER,
+    // Clients send heartbeats in real time, which has nothing to do with a virtual clock.
+    watchesPeers: time.virtual === null,
     seed: options.seed ?? crypto.getRandomValues(new Uint32Array(1))[0]!,
     onFatal: (error) => options.onFailure?.(error),
   });

@@ -42,6 +42,8 @@ export interface ServerOptions {
   readonly clock: Clock;
   readonly loop: HostLoop;
   readonly logger: Logger;
+  /** Whether peers that send no heartbeats are given up. */
+  readonly watchesPeers: boolean;
   /** Seed of everything random in the broker. */
   readonly seed: number;
   /** The broker itself failed; everything has been torn down and nothing may be written any more. */
@@ -80,6 +82,7 @@ export class Server {
       loop,
       logger,
       random: nextRandom,
+      watchesPeers: options.watchesPeers,
       product: {
         version: VERSION,
         platform: this.#node.platform,
