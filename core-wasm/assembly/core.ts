@@ -58,11 +58,12 @@ export function insertTimer(group: u32, due: f64, payload: u32): f64 {
   const whole = Math.ceil(due);
   if (!(whole >= 0 && whole <= <f64>INTEGER_MAX)) return ERR_BAD_DUE_TIME;
   const time = <u64>whole;
-  if (!reserveEntry(time)) return ERR_OUT_OF_MEMORY;
+  const level = reserveEntry(time);
+  if (level < 0) return ERR_OUT_OF_MEMORY;
   const index = takeTimer();
   if (index == 0) return tableIsFull() ? ERR_LIMIT_REACHED : ERR_OUT_OF_MEMORY;
   const handle = fillTimer(index, payload, room);
-  place(time, index);
+  place(level, time, index);
   enterRoom(room, <f64>time);
   countInserted();
   return handle;

@@ -129,11 +129,10 @@ export function openGroup(): i32 {
 export function roomOf(id: u32): u32 {
   const door = id & GROUP_INDEX_MASK;
   if (door == 0 || door > doorsUsed) return 0;
-  const record = recordAt(door);
-  if (<u32>load<u16>(record, GENERATION) != id >> GROUP_INDEX_BITS) return 0;
-  const room = load<u32>(record, ROOM);
-  // A free door keeps a link where an open one keeps its room: only the room can tell.
-  return room != 0 && room <= roomsUsed && doorOf(room) == id ? room : 0;
+  // A free door keeps a link where an open one keeps its room, and an older id has the same door:
+  // the room says which id it belongs to.
+  const room = load<u32>(recordAt(door), ROOM);
+  return room <= roomsUsed && doorOf(room) == id ? room : 0;
 }
 
 // @ts-ignore: decorator

@@ -36,6 +36,12 @@ export function allocate(bytes: u32): u32 {
   return at;
 }
 
+// @ts-ignore: decorator
+@inline
+export function haveChunks(count: u32): bool {
+  return freeChunks >= count;
+}
+
 // True when at least `count` chunks can be taken without growing.
 export function reserveChunks(count: u32): bool {
   while (freeChunks < count) {

@@ -21,9 +21,11 @@ import {
   unlinkChunk,
 } from "./buckets";
 import { dropFirstLate, lateCount, lateDueAt, lateIndexAt, pushLate, reserveLate } from "./late_heap";
-import { reserveChunks } from "./memory";
+import { haveChunks, reserveChunks } from "./memory";
 import { leaveSweep } from "./sweep";
-import { liveCount, takeOut } from "./taking";
+import { isDead, liveCount, takeOut, takeOutDead } from "./taking";
+
+export const LATE_LEVEL: i32 = 7;
 
 // No entry of the wheel is due before `current`; every entry of the late heap is.
 let current: u64 = 0;
@@ -79,26 +81,29 @@ function approach(due: u64): void {
   }
 }
 
-// Makes sure that `place` will succeed, and that all later draining will: draining can need one more
-// chunk for each bucket below the top level, and must not fail for want of memory.
-export function reserveEntry(due: u64): bool {
+// The level a new timer goes to, LATE_LEVEL for the late heap, or -1 when there is no memory. Makes
+// sure that `place` will succeed, and that all later draining will: draining can need one more chunk
+// for each bucket below the top level, and must not fail for want of memory.
+// @ts-ignore: decorator
+@inline
+export function reserveEntry(due: u64): i32 {
   approach(due);
-  if (due < current) return reserveLate();
-  const level = levelFor(due);
-  const top = level > topLevel ? level : topLevel;
-  const buckets = top << 8;
-  const most = entries + 1 < buckets ? entries + 1 : buckets;
-  return reserveChunks(most + 3);
+  if (due < current) return reserveLate() ? LATE_LEVEL : -1;
+  const level = drainLevel != 0 && due < drainEnd ? drainLevel : levelFor(due);
+  if (level > topLevel) topLevel = level;
+  const buckets = topLevel << 8;
+  const most = entries < buckets ? entries : buckets;
+  return haveChunks(most + 4) || reserveChunks(most + 4) ? level : -1;
 }
 
-// After `reserveEntry` for the same due time.
-export function place(due: u64, index: u32): void {
-  if (due < current) {
+// After `reserveEntry` for the same due time, with its answer.
+// @ts-ignore: decorator
+@inline
+export function place(level: i32, due: u64, index: u32): void {
+  if (level == LATE_LEVEL) {
     pushLate(due, index);
     return;
   }
-  const level = drainLevel != 0 && due < drainEnd ? drainLevel : levelFor(due);
-  if (level > topLevel) topLevel = level;
   append(level, digitOf(due, level), index, due);
   entries++;
 }
@@ -116,7 +121,15 @@ function drain(work: i32): i32 {
     for (let at = start; at < start + count; at++) {
       const due = current | (lowIn(level, chunk, at) & mask);
       const below = levelFor(due);
-      append(below, digitOf(due, below), indexIn(chunk, at), due);
+      const index = indexIn(chunk, at);
+      if (level == 1 && isDead(index)) {
+        // Looking here costs little more than not to: these timers are taken out within 256 ms, and
+        // the loads, independent of each other, bring their places into the cache together.
+        takeOutDead(index);
+        entries--;
+        continue;
+      }
+      append(below, digitOf(due, below), index, due);
     }
     moved += count;
     if (start + count < endOf(chunk)) {
