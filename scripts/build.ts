@@ -1,6 +1,7 @@
 // Bundles the program and the library into dist/, for Node versions that do not run TypeScript and for
 // the npm package: dist/reprise.js is the executable, dist/mod.js the library door. `deno task build`
-// calls it; with --smoke it also starts the bundle on the Node at hand and ends it again.
+// calls it; with --smoke it also starts the bundle on the Node at hand and ends it again. The types of
+// the library go to dist/types.
 
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,9 +13,11 @@ import { denoCommand, ROOT } from "./lib/runtimes.ts";
 const DIST = join(ROOT, "dist");
 const SHEBANG = "#!/usr/bin/env node\n";
 
-async function bundle(source: string, target: string, more: string[]): Promise<void> {
+const TYPESCRIPT = "npm:typescript@6.0.3/tsc";
+
+async function bundle(source: string, target: string): Promise<void> {
   const output = join(DIST, target);
-  const options = ["--platform=deno", "--packages=bundle", ...more, `--output=${output}`];
+  const options = ["--platform=deno", "--packages=bundle", `--output=${output}`];
   const command = [...denoCommand(), "bundle", "--quiet", ...options, join(ROOT, source)];
   const result = await run(command, { cwd: ROOT, quiet: true });
   if (result.code !== 0 || !existsSync(output)) {
@@ -22,12 +25,24 @@ async function bundle(source: string, target: string, more: string[]): Promise<v
   }
 }
 
+/** Writes the types of the library; they were checked by `deno task check`, so only emitted here. */
+async function declare(source: string): Promise<void> {
+  const flags = "--ignoreConfig --noCheck --declaration --emitDeclarationOnly " +
+    "--rewriteRelativeImportExtensions --target esnext --module preserve " +
+    `--moduleResolution bundler --types node --rootDir . --outDir ${DIST}/types`;
+  const compiler = ["run", "-A", "--no-lock", "--node-modules-dir=none", TYPESCRIPT];
+  const command = [...denoCommand(), ...compiler, ...flags.split(" "), source];
+  const result = await run(command, { cwd: ROOT, quiet: true });
+  if (result.code !== 0) throw new Error(`the types of ${source} failed:\n${result.output}`);
+}
+
 /** Makes dist/ anew. */
 async function build(): Promise<void> {
   rmSync(DIST, { recursive: true, force: true });
   mkdirSync(DIST);
-  await bundle("src/main.ts", "reprise.js", []);
-  await bundle("src/mod.ts", "mod.js", ["--declaration"]);
+  await bundle("src/main.ts", "reprise.js");
+  await bundle("src/mod.ts", "mod.js");
+  await declare("src/mod.ts");
   const program = join(DIST, "reprise.js");
   const text = readFileSync(program, "utf8");
   writeFileSync(program, text.startsWith("#!") ? text : SHEBANG + text);
@@ -41,11 +56,12 @@ async function smoke(): Promise<void> {
   const broker = await startUntil(["node", program, ...ports], "reprise ready");
   const code = await broker.stop();
   if (code !== 0) throw new Error(`the bundle ended with code ${code} after SIGTERM`);
-  const library = `import("${join(DIST, "mod.js")}").then((door) => {
-    if (Object.keys(door).length === 0) throw new Error("the library exports nothing");
-  })`;
-  const result = await run(["node", "-e", library], { quiet: true });
-  if (result.code !== 0) throw new Error(`the library does not load:\n${result.output}`);
+  const library = `import { Broker } from ${JSON.stringify(join(DIST, "mod.js"))};
+    const broker = await Broker.start({ amqp: { port: 0 } });
+    await broker.close();`;
+  const script = ["node", "--input-type=module", "-e", library];
+  const result = await run(script, { quiet: true, timeoutMs: 60_000 });
+  if (result.code !== 0) throw new Error(`the library does not start and close:\n${result.output}`);
   console.log(`dist/ runs on node ${(await run(["node", "-v"], { quiet: true })).output.trim()}`);
 }
 
