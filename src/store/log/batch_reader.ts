@@ -1,0 +1,271 @@
+// Reads batches and their entries back: for recovery, snapshots and the offline check. Trusts nothing:
+// a batch that does not check is skipped whole, entries that do not decode make their batch damaged.
+
+import { readU32, readU64 } from "../../lib/bytes.ts";
+import { decodeText } from "../../lib/text.ts";
+import { checksum } from "../checksum.ts";
+import type { DefinitionKind, RemovalCause } from "../port.ts";
+import { VarintReader } from "../varint.ts";
+import { type Placed, unpackEntry } from "./batch_writer.ts";
+import * as format from "./format.ts";
+
+/** What a record's entry says, without its bytes. */
+export interface RecordMeta {
+  /** Where its entry begins in the file. */
+  offset: number;
+  /** Bytes of the whole entry. */
+  recordBytes: number;
+  flags: number;
+  priority: number;
+  addressBytes: number;
+  propertiesBytes: number;
+  bodyBytes: number;
+  arrivalMs: number;
+  expiryMs: number;
+  /** Where its parts begin in the bytes it was read from. */
+  partsAt: number;
+}
+
+/** Told about every entry of a batch; objects are reused between calls. */
+export interface BatchVisitor {
+  enqueued(queueId: number, position: number, record: RecordMeta): void;
+  placed(placed: Placed): void;
+  delivered(queueId: number, position: number, entry: number): void;
+  requeued(queueId: number, position: number, entry: number): void;
+  delayed(queueId: number, position: number, dueMs: number, entry: number): void;
+  returned(queueId: number, position: number, newPosition: number): void;
+  removed(queueId: number, position: number, cause: RemovalCause): void;
+  purged(queueId: number): void;
+  moved(queueId: number, position: number, file: number, offset: number): void;
+  defined(kind: DefinitionKind, key: string, value: unknown): void;
+  undefined(kind: DefinitionKind, key: string): void;
+  lastPosition(queueId: number, position: number): void;
+  lastQueueId(queueId: number): void;
+  end(): void;
+}
+
+/** A batch as it stands in a file's bytes. */
+export interface BatchPlace {
+  number: number;
+  timeMs: number;
+  /** Where it begins. */
+  start: number;
+  /** Where its payload begins. */
+  payloadStart: number;
+  /** Where it ends. */
+  end: number;
+}
+
+/** Bytes that do not decode although their checksum holds. */
+export class BatchFormatError extends Error {
+  override readonly name = "BatchFormatError";
+}
+
+/** The batch that begins at `start`, or null when there is none that checks. */
+export function batchAt(bytes: Uint8Array, start: number, seed: number): BatchPlace | null {
+  const payloadStart = start + format.BATCH_HEADER_BYTES;
+  if (payloadStart > bytes.length || readU32(bytes, start) !== format.BATCH_MAGIC) return null;
+  const end = payloadStart + readU32(bytes, start + 4);
+  if (end > bytes.length || (end & 7) !== (start & 7)) return null;
+  const expected = readU32(bytes, start + format.CHECKSUM_OFFSET);
+  if (checksum(bytes, start + format.CHECKED_FROM, end, seed) !== expected) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset + start + 24, 8);
+  const number = readU64(bytes, start + 16);
+  return { number, timeMs: view.getFloat64(0), start, payloadStart, end };
+}
+
+/** The next batch that checks at or after `from`, on a multiple of 8; null when none follows. */
+export function nextBatch(bytes: Uint8Array, from: number, seed: number): BatchPlace | null {
+  for (let at = from; at + format.BATCH_HEADER_BYTES <= bytes.length; at += 8) {
+    const batch = batchAt(bytes, at, seed);
+    if (batch !== null) return batch;
+  }
+  return null;
+}
+
+/** Decodes entries; reusable. */
+export class EntryReader {
+  readonly #reader = new VarintReader(new Uint8Array(0));
+  readonly #record: RecordMeta = {
+    offset: 0,
+    recordBytes: 0,
+    flags: 0,
+    priority: 0,
+    addressBytes: 0,
+    propertiesBytes: 0,
+    bodyBytes: 0,
+    arrivalMs: 0,
+    expiryMs: 0,
+    partsAt: 0,
+  };
+
+  /** Tells `visitor` every entry of a batch. @throws BatchFormatError, VarintError */
+  read(bytes: Uint8Array, batch: BatchPlace, visitor: BatchVisitor): void {
+    const reader = this.#reader;
+    reader.reset(bytes, batch.payloadStart, batch.end);
+    while (!reader.done) {
+      const at = reader.at;
+      const type = this.#u8();
+      if (type === format.ENTRY_PADDING) return;
+      this.#entry(type, at, visitor);
+    }
+  }
+
+  /** Reads the record whose entry begins at `at`; the bytes must reach to its end. */
+  recordAt(bytes: Uint8Array, at: number, end: number): RecordMeta {
+    const reader = this.#reader;
+    const resumeAt = reader.at;
+    const { bytes: resumeBytes, end: resumeEnd } = reader;
+    reader.reset(bytes, at, end);
+    if (this.#u8() !== format.ENTRY_RECORD) throw new BatchFormatError(`no record at byte ${at}`);
+    this.#readRecord(at);
+    reader.reset(resumeBytes, resumeAt, resumeEnd);
+    return this.#record;
+  }
+
+  #entry(type: number, at: number, visitor: BatchVisitor): void {
+    const reader = this.#reader;
+    switch (type) {
+      case format.ENTRY_RECORD:
+        this.#readRecord(at);
+        return;
+      case format.ENTRY_ENQUEUED: {
+        const queueId = reader.next();
+        const position = reader.next();
+        const recordAt = at - reader.next();
+        return visitor.enqueued(
+          queueId,
+          position,
+          this.recordAt(reader.bytes, recordAt, reader.end),
+        );
+      }
+      case format.ENTRY_PLACED:
+        return visitor.placed(this.#readPlaced());
+      case format.ENTRY_DELIVERED:
+        return visitor.delivered(reader.next(), reader.next(), unpackEntry(reader.next()));
+      case format.ENTRY_REQUEUED:
+        return visitor.requeued(reader.next(), reader.next(), unpackEntry(reader.next()));
+      case format.ENTRY_DELAYED: {
+        const queueId = reader.next();
+        const position = reader.next();
+        const dueMs = reader.next();
+        return visitor.delayed(queueId, position, dueMs, unpackEntry(reader.next()));
+      }
+      case format.ENTRY_RETURNED:
+        return visitor.returned(reader.next(), reader.next(), reader.next());
+      case format.ENTRY_REMOVED:
+        return visitor.removed(reader.next(), reader.next(), format.CAUSES[this.#u8()] ?? "acked");
+      case format.ENTRY_PURGED:
+        return visitor.purged(reader.next());
+      default:
+        return this.#rareEntry(type, visitor);
+    }
+  }
+
+  #rareEntry(type: number, visitor: BatchVisitor): void {
+    const reader = this.#reader;
+    switch (type) {
+      case format.ENTRY_MOVED: {
+        const queueId = reader.next();
+        const position = reader.next();
+        return visitor.moved(queueId, position, reader.next(), reader.next());
+      }
+      case format.ENTRY_DEFINED: {
+        const kind = this.#kind();
+        const keyBytes = reader.next();
+        const valueBytes = reader.next();
+        const key = this.#text(keyBytes);
+        return visitor.defined(kind, key, JSON.parse(this.#text(valueBytes)));
+      }
+      case format.ENTRY_UNDEFINED:
+        return visitor.undefined(this.#kind(), this.#text(reader.next()));
+      case format.ENTRY_LAST_POSITION:
+        return visitor.lastPosition(reader.next(), reader.next());
+      case format.ENTRY_LAST_QUEUE_ID:
+        return visitor.lastQueueId(reader.next());
+      case format.ENTRY_END:
+        return visitor.end();
+      default:
+        throw new BatchFormatError(`unknown entry type ${type} at byte ${reader.at - 1}`);
+    }
+  }
+
+  #readRecord(at: number): void {
+    const record = this.#record;
+    const reader = this.#reader;
+    const flags = this.#u8();
+    record.offset = at;
+    record.flags = flags & ~format.RECORD_HAS_EXPIRY;
+    record.priority = this.#u8();
+    record.addressBytes = reader.next();
+    record.propertiesBytes = reader.next();
+    record.bodyBytes = reader.next();
+    record.arrivalMs = this.#f64();
+    record.expiryMs = (flags & format.RECORD_HAS_EXPIRY) === 0 ? Infinity : this.#f64();
+    record.partsAt = reader.at;
+    reader.at += record.addressBytes + record.propertiesBytes + record.bodyBytes;
+    if (reader.at > reader.end) throw new BatchFormatError(`record at byte ${at} is cut short`);
+    record.recordBytes = reader.at - at;
+  }
+
+  #readPlaced(): Placed {
+    const reader = this.#reader;
+    const queueId = reader.next();
+    const position = reader.next();
+    const file = reader.next();
+    const offset = reader.next();
+    const recordBytes = reader.next();
+    const state = this.#u8();
+    const entry = unpackEntry(reader.next());
+    const dueMs = state === format.STATE_DELAYED ? reader.next() : 0;
+    const flags = this.#u8();
+    const priority = this.#u8();
+    const bodyBytes = reader.next();
+    const arrivalMs = this.#f64();
+    const expiryMs = (flags & format.RECORD_HAS_EXPIRY) === 0 ? Infinity : this.#f64();
+    return {
+      queueId,
+      position,
+      file,
+      offset,
+      recordBytes,
+      state,
+      entry,
+      dueMs,
+      flags: flags & ~format.RECORD_HAS_EXPIRY,
+      priority,
+      bodyBytes,
+      arrivalMs,
+      expiryMs,
+    };
+  }
+
+  #kind(): DefinitionKind {
+    const kind = format.KINDS[this.#u8()];
+    if (kind === undefined) throw new BatchFormatError("unknown kind of definition");
+    return kind;
+  }
+
+  #u8(): number {
+    const reader = this.#reader;
+    if (reader.at >= reader.end) throw new BatchFormatError("entry is cut short");
+    return reader.bytes[reader.at++]!;
+  }
+
+  #f64(): number {
+    const reader = this.#reader;
+    if (reader.at + 8 > reader.end) throw new BatchFormatError("entry is cut short");
+    const { buffer, byteOffset } = reader.bytes;
+    const value = new DataView(buffer, byteOffset + reader.at, 8).getFloat64(0);
+    reader.at += 8;
+    return value;
+  }
+
+  #text(byteCount: number): string {
+    const reader = this.#reader;
+    const start = reader.at;
+    reader.at += byteCount;
+    if (reader.at > reader.end) throw new BatchFormatError("text is cut short");
+    return decodeText(reader.bytes, start, reader.at);
+  }
+}

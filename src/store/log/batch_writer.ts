@@ -1,0 +1,221 @@
+// Builds one batch: entries are appended as they happen, `finish` frames them. The commit log owns one
+// for the turn's batch, snapshots and segments use others. Knows bytes, not what entries mean.
+
+import { ByteWriter } from "../../lib/byte_writer.ts";
+import { putU32 } from "../../lib/bytes.ts";
+import { checksum } from "../checksum.ts";
+import type { DefinitionKind, RecordView, RemovalCause } from "../port.ts";
+import { putVarint, VARINT_BYTES_MAX } from "../varint.ts";
+import {
+  BATCH_HEADER_BYTES,
+  BATCH_MAGIC,
+  CAUSES,
+  CHECKED_FROM,
+  CHECKSUM_OFFSET,
+  ENTRY_DEFINED,
+  ENTRY_DELAYED,
+  ENTRY_ENQUEUED,
+  ENTRY_LAST_POSITION,
+  ENTRY_LAST_QUEUE_ID,
+  ENTRY_MOVED,
+  ENTRY_PLACED,
+  ENTRY_PURGED,
+  ENTRY_RECORD,
+  ENTRY_REMOVED,
+  ENTRY_RETURNED,
+  ENTRY_UNDEFINED,
+  KINDS,
+  RECORD_HAS_EXPIRY,
+  STATE_DELAYED,
+} from "./format.ts";
+
+/** A message as a snapshot places it; see ENTRY_PLACED. */
+export interface Placed {
+  queueId: number;
+  position: number;
+  file: number;
+  offset: number;
+  recordBytes: number;
+  state: number;
+  entry: number;
+  dueMs: number;
+  flags: number;
+  priority: number;
+  bodyBytes: number;
+  arrivalMs: number;
+  expiryMs: number;
+}
+
+/** Collects the entries of a batch. */
+export class BatchWriter {
+  /** What is written so far, the header's room included. */
+  readonly out: ByteWriter = new ByteWriter();
+  readonly #seed: number;
+
+  /** `seed` is that of every checksum in the folder. */
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  /** Whether no entry has been added. */
+  get isEmpty(): boolean {
+    return this.out.byteCount <= BATCH_HEADER_BYTES;
+  }
+
+  /** Starts over with `storage` to be filled. */
+  open(storage: Uint8Array): void {
+    this.out.bytes = storage;
+    this.out.byteCount = 0;
+    this.out.reserve(BATCH_HEADER_BYTES);
+  }
+
+  /** Frames the batch: `out.bytes[0, out.byteCount)` is what goes to the file. */
+  finish(number: number, timeMs: number): void {
+    const { out } = this;
+    const paddingBytes = -out.byteCount & 7;
+    for (let i = 0; i < paddingBytes; i++) out.u8(0);
+    const byteCount = out.byteCount;
+    out.byteCount = 0;
+    out.u32(BATCH_MAGIC);
+    out.u32(byteCount - BATCH_HEADER_BYTES);
+    out.u32(0);
+    out.u32(0);
+    out.u64(number);
+    out.f64(timeMs);
+    out.byteCount = byteCount;
+    putU32(out.bytes, CHECKSUM_OFFSET, checksum(out.bytes, CHECKED_FROM, byteCount, this.#seed));
+  }
+
+  /** Adds a message's bytes; returns where its entry begins in the batch. */
+  record(view: RecordView): number {
+    const { out } = this;
+    const at = out.byteCount;
+    const hasExpiry = view.expiryMs !== Infinity;
+    out.u8(ENTRY_RECORD);
+    out.u8(hasExpiry ? view.flags | RECORD_HAS_EXPIRY : view.flags);
+    out.u8(view.priority);
+    this.#varint(view.addressEnd - view.addressStart);
+    this.#varint(view.propertiesEnd - view.propertiesStart);
+    this.#varint(view.bodyEnd - view.bodyStart);
+    out.f64(view.arrivalMs);
+    if (hasExpiry) out.f64(view.expiryMs);
+    // The three parts lie side by side in a view, as they do here.
+    out.range(view.bytes, view.addressStart, view.bodyEnd);
+    return at;
+  }
+
+  /** `recordAt` is where the record's entry begins in this batch. */
+  enqueued(queueId: number, position: number, recordAt: number): void {
+    const at = this.out.byteCount;
+    this.#begin(ENTRY_ENQUEUED, queueId, position);
+    this.#varint(at - recordAt);
+  }
+
+  placed(placed: Placed): void {
+    const { out } = this;
+    this.#begin(ENTRY_PLACED, placed.queueId, placed.position);
+    this.#varint(placed.file);
+    this.#varint(placed.offset);
+    this.#varint(placed.recordBytes);
+    out.u8(placed.state);
+    this.#varint(packEntry(placed.entry));
+    if (placed.state === STATE_DELAYED) this.#varint(placed.dueMs);
+    const hasExpiry = placed.expiryMs !== Infinity;
+    out.u8(hasExpiry ? placed.flags | RECORD_HAS_EXPIRY : placed.flags);
+    out.u8(placed.priority);
+    this.#varint(placed.bodyBytes);
+    out.f64(placed.arrivalMs);
+    if (hasExpiry) out.f64(placed.expiryMs);
+  }
+
+  /** ENTRY_DELIVERED or ENTRY_REQUEUED. */
+  counted(type: number, queueId: number, position: number, entry: number): void {
+    this.#begin(type, queueId, position);
+    this.#varint(packEntry(entry));
+  }
+
+  delayed(queueId: number, position: number, dueMs: number, entry: number): void {
+    this.#begin(ENTRY_DELAYED, queueId, position);
+    this.#varint(dueMs);
+    this.#varint(packEntry(entry));
+  }
+
+  returned(queueId: number, position: number, newPosition: number): void {
+    this.#begin(ENTRY_RETURNED, queueId, position);
+    this.#varint(newPosition);
+  }
+
+  removed(queueId: number, position: number, cause: RemovalCause): void {
+    this.#begin(ENTRY_REMOVED, queueId, position);
+    this.out.u8(CAUSES.indexOf(cause));
+  }
+
+  purged(queueId: number): void {
+    this.out.u8(ENTRY_PURGED);
+    this.#varint(queueId);
+  }
+
+  moved(queueId: number, position: number, file: number, offset: number): void {
+    this.#begin(ENTRY_MOVED, queueId, position);
+    this.#varint(file);
+    this.#varint(offset);
+  }
+
+  lastPosition(queueId: number, position: number): void {
+    this.#begin(ENTRY_LAST_POSITION, queueId, position);
+  }
+
+  lastQueueId(queueId: number): void {
+    this.out.u8(ENTRY_LAST_QUEUE_ID);
+    this.#varint(queueId);
+  }
+
+  defined(kind: DefinitionKind, key: string, value: unknown): void {
+    this.out.u8(ENTRY_DEFINED);
+    this.out.u8(KINDS.indexOf(kind));
+    const texts = new ByteWriter();
+    const keyBytes = texts.text(key);
+    const valueBytes = texts.text(JSON.stringify(value));
+    this.#varint(keyBytes);
+    this.#varint(valueBytes);
+    this.out.range(texts.bytes, 0, texts.byteCount);
+  }
+
+  undefined(kind: DefinitionKind, key: string): void {
+    this.out.u8(ENTRY_UNDEFINED);
+    this.out.u8(KINDS.indexOf(kind));
+    const texts = new ByteWriter();
+    this.#varint(texts.text(key));
+    this.out.range(texts.bytes, 0, texts.byteCount);
+  }
+
+  /** An entry that is its type alone. */
+  mark(type: number): void {
+    this.out.u8(type);
+  }
+
+  #begin(type: number, queueId: number, position: number): void {
+    const { out } = this;
+    out.ensure(1 + 2 * VARINT_BYTES_MAX);
+    out.bytes[out.byteCount] = type;
+    const at = putVarint(out.bytes, out.byteCount + 1, queueId);
+    out.byteCount = putVarint(out.bytes, at, position);
+  }
+
+  #varint(value: number): void {
+    const { out } = this;
+    out.ensure(VARINT_BYTES_MAX);
+    out.byteCount = putVarint(out.bytes, out.byteCount, value);
+  }
+}
+
+/** An entry (count and redelivered bit) as the small number that goes to disk. */
+export function packEntry(entry: number): number {
+  return (entry & 0x7fffffff) * 2 + (entry >>> 31);
+}
+
+/** The entry that {@link packEntry} made `packed` from. */
+export function unpackEntry(packed: number): number {
+  const count = Math.floor(packed / 2);
+  return packed % 2 === 0 ? count : (count | 0x80000000) >>> 0;
+}

@@ -1,0 +1,340 @@
+// The commit log: one batch a turn is appended to the current log file, and synced while later batches
+// are collected (group commit; one sync at a time, batching emerges by itself). Says which batches are
+// decided: safe, or failed. FileStore owns it; it knows nothing of queues.
+//
+//   batches  … 41 42 43 | 44 45 46 47 | 48
+//              safe       retained      open
+//                         └ written, some of them being synced; kept in memory until they are safe
+//
+// A write that fails breaks the log: its batch has failed, and everything retained is written to a
+// fresh file as soon as one takes it. A sync that fails is never tried again on the same file, because
+// the system may have dropped the pages: what it should have made safe goes to a fresh file as well.
+
+import { EMPTY_BYTES } from "../../lib/bytes.ts";
+import { DiskError, type FileHandle } from "../file_system.ts";
+import { BatchWriter } from "./batch_writer.ts";
+import type { DataFile, DataFiles } from "./data_files.ts";
+
+/** Size at which a log file is full. */
+export const LOG_FILE_BYTES: number = 64 * 1024 * 1024;
+// Batches that nobody waits for are synced when there are many of them or some time has passed.
+const LAZY_SYNC_BYTES = 4 * 1024 * 1024;
+const LAZY_SYNC_MS = 500;
+const REPAIR_INTERVAL_MS = 250;
+const POOLED_BUFFERS_MAX = 8;
+const POOLED_BUFFER_BYTES_MAX = 1024 * 1024;
+
+interface Retained {
+  readonly number: number;
+  readonly buffer: Uint8Array;
+  readonly byteCount: number;
+  file: DataFile | null;
+  offset: number;
+  /** Its publishers have been refused; it is kept because queues in memory build on it. */
+  isFailed: boolean;
+}
+
+/** Told what happens outside a turn. */
+export interface LogListener {
+  /** A sync or a repair has decided something: a turn should follow. */
+  wake(): void;
+  /** Records at `[offset, offset + byteCount)` of one file are at `toOffset` of another now. */
+  relocated(from: { file: number; offset: number; byteCount: number }, to: LogPlace): void;
+  /** The disk refused something; `what` says what was tried. */
+  failed(what: string, error: DiskError): void;
+}
+
+/** A place in a data file. */
+export interface LogPlace {
+  file: number;
+  offset: number;
+}
+
+/** What a {@link CommitLog} is made of. */
+export interface CommitLogOptions {
+  files: DataFiles;
+  listener: LogListener;
+  /** Seed of every checksum in this folder. */
+  seed: number;
+  /** False: a batch counts as safe once it is written. */
+  isSynced: boolean;
+  /** Number of the first batch. */
+  firstBatch: number;
+}
+
+/** Appends batches to log files. */
+export class CommitLog {
+  /** The open batch. */
+  readonly batch: BatchWriter;
+  openBatch: number;
+  /** Bytes appended since the log was opened. */
+  appendedBytes = 0;
+  /** Syncs finished and the time they took is the runtime's to measure; this only counts. */
+  syncCount = 0;
+  readonly #files: DataFiles;
+  readonly #listener: LogListener;
+  readonly #isSynced: boolean;
+  #file!: DataFile;
+  #handle!: FileHandle;
+  #retained: Retained[] = [];
+  #retainedBytes = 0;
+  readonly #failedRanges: { first: number; last: number }[] = [];
+  #isSyncing = false;
+  #isBroken = false;
+  #isClosed = false;
+  #wantsSync = false;
+  #lazySinceMs = Infinity;
+  #repairAtMs = 0;
+  readonly #older: FileHandle[] = [];
+  readonly #pool: Uint8Array[] = [];
+
+  constructor(options: CommitLogOptions) {
+    this.#files = options.files;
+    this.#listener = options.listener;
+    this.#isSynced = options.isSynced;
+    this.openBatch = options.firstBatch;
+    this.batch = new BatchWriter(options.seed);
+    this.batch.open(this.#takeBuffer());
+    this.#openFile();
+  }
+
+  /** Number of the file that the open batch will go to. */
+  get fileNumber(): number {
+    return this.#file.number;
+  }
+
+  get file(): DataFile {
+    return this.#file;
+  }
+
+  /** Where in its file something at `at` of the open batch will be. */
+  offsetOf(at: number): number {
+    return this.#file.byteLength + at;
+  }
+
+  /** Durable publishes have to be refused: no log file takes writes. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  /** Every batch up to this one is decided. */
+  get decidedBatch(): number {
+    for (const batch of this.#retained) if (!batch.isFailed) return batch.number - 1;
+    return this.openBatch - 1;
+  }
+
+  /** Whether a decided batch has failed instead of being safe. */
+  isFailed(batch: number): boolean {
+    return this.#failedRanges.some(({ first, last }) => batch >= first && batch <= last);
+  }
+
+  /** The open batch holds something that a client waits for, or that must not be lost. */
+  wantSync(): void {
+    this.#wantsSync = true;
+  }
+
+  /** Ends the open batch: writes it and starts a sync if one is wanted and none is under way. */
+  commit(nowMs: number): void {
+    if (!this.batch.isEmpty) {
+      this.#append(nowMs);
+      this.batch.open(this.#takeBuffer());
+    }
+    this.openBatch++;
+    if (this.#isBroken && nowMs >= this.#repairAtMs) this.#repair(nowMs);
+    const isLazyOver = nowMs >= this.#lazySinceMs + LAZY_SYNC_MS ||
+      this.#retainedBytes > LAZY_SYNC_BYTES;
+    if (this.#wantsSync || isLazyOver) this.#sync();
+  }
+
+  /** Writes what is open and makes everything safe, then closes; for an orderly end. */
+  close(nowMs: number, done: (error: DiskError | null) => void): void {
+    this.commit(nowMs);
+    this.#isClosed = true;
+    if (this.#isBroken) {
+      this.#closeHandles();
+      return done(new DiskError("EIO", this.#file.name));
+    }
+    this.#handle.sync((error) => {
+      this.#closeHandles();
+      done(error);
+    });
+  }
+
+  /** Closes without writing anything: the node has failed. */
+  abandon(): void {
+    this.#isClosed = true;
+    this.#closeHandles();
+  }
+
+  #closeHandles(): void {
+    this.#handle.close();
+    for (const handle of this.#older.splice(0)) handle.close();
+  }
+
+  // --- writing
+
+  #append(nowMs: number): void {
+    const { out } = this.batch;
+    this.batch.finish(this.openBatch, nowMs);
+    const retained: Retained = {
+      number: this.openBatch,
+      buffer: out.bytes,
+      byteCount: out.byteCount,
+      file: null,
+      offset: 0,
+      isFailed: false,
+    };
+    out.bytes = EMPTY_BYTES;
+    out.byteCount = 0;
+    this.appendedBytes += retained.byteCount;
+    if (this.#isBroken) return this.#keepFailed(retained);
+    try {
+      this.#write(retained);
+    } catch (error) {
+      this.#keepFailed(retained);
+      this.#break("write to the commit log", error, nowMs);
+      return;
+    }
+    if (!this.#isSynced) return this.#giveBuffer(retained.buffer);
+    this.#retained.push(retained);
+    this.#retainedBytes += retained.byteCount;
+    if (this.#lazySinceMs === Infinity) this.#lazySinceMs = nowMs;
+    if (this.#file.byteLength >= LOG_FILE_BYTES) this.#rotate(nowMs);
+  }
+
+  #write(retained: Retained): void {
+    const { buffer, byteCount } = retained;
+    const offset = this.#file.byteLength;
+    this.#handle.write(buffer, 0, byteCount, offset);
+    retained.file = this.#file;
+    retained.offset = offset;
+    this.#file.byteLength = offset + byteCount;
+  }
+
+  #keepFailed(retained: Retained): void {
+    // Where its records would have been: what refers to them is told when they get a place.
+    retained.file = this.#file;
+    retained.offset = this.#file.byteLength;
+    retained.isFailed = true;
+    this.#retained.push(retained);
+    this.#retainedBytes += retained.byteCount;
+    const range = this.#failedRanges.at(-1);
+    if (range !== undefined && range.last === retained.number - 1) range.last = retained.number;
+    else this.#failedRanges.push({ first: retained.number, last: retained.number });
+    if (this.#failedRanges.length > 64) this.#failedRanges.shift();
+  }
+
+  #openFile(): void {
+    const { file, handle } = this.#files.create("log");
+    file.isPinned = true;
+    this.#file = file;
+    this.#handle = handle;
+  }
+
+  #rotate(nowMs: number): void {
+    const before = this.#file;
+    this.#older.push(this.#handle);
+    try {
+      this.#openFile();
+      before.isPinned = false;
+    } catch (error) {
+      this.#handle = this.#older.pop()!;
+      this.#break("open a log file", error, nowMs);
+    }
+  }
+
+  // --- syncing
+
+  #sync(): void {
+    if (this.#isSyncing || this.#isBroken || this.#retained.length === 0 || this.#isClosed) return;
+    this.#wantsSync = false;
+    this.#lazySinceMs = Infinity;
+    this.#isSyncing = true;
+    const file = this.#retained[0]!.file!;
+    const last = this.#retained.findLast((batch) => batch.file === file)!;
+    const handle = file === this.#file ? this.#handle : this.#older[0]!;
+    handle.sync((error) => this.#synced(file, last.number, error));
+  }
+
+  #synced(file: DataFile, lastNumber: number, error: DiskError | null): void {
+    this.#isSyncing = false;
+    if (this.#isClosed) return;
+    this.syncCount++;
+    if (error !== null) {
+      this.#listener.failed("sync the commit log", error);
+      this.#startFresh(0);
+    } else {
+      this.#dropSafe(file, lastNumber);
+      const isOlderFile = file !== this.#file && !this.#retained.some((one) => one.file === file);
+      if (isOlderFile) this.#older.shift()!.close();
+    }
+    if (this.#wantsSync || this.#retained.some((batch) => batch.file !== this.#file)) this.#sync();
+    this.#listener.wake();
+  }
+
+  #dropSafe(file: DataFile, lastNumber: number): void {
+    let count = 0;
+    for (const batch of this.#retained) {
+      if (batch.file !== file || batch.number > lastNumber) break;
+      this.#retainedBytes -= batch.byteCount;
+      this.#giveBuffer(batch.buffer);
+      count++;
+    }
+    this.#retained.splice(0, count);
+  }
+
+  // --- failures
+
+  #break(what: string, error: unknown, nowMs: number): void {
+    if (!(error instanceof DiskError)) throw error;
+    this.#isBroken = true;
+    this.#repairAtMs = nowMs + REPAIR_INTERVAL_MS;
+    this.#listener.failed(what, error);
+  }
+
+  #repair(nowMs: number): void {
+    // A sync of the broken file may still make earlier batches safe; what it decides comes first.
+    if (!this.#isSyncing) this.#startFresh(nowMs);
+  }
+
+  // Writes everything retained to a new file and goes on there.
+  #startFresh(nowMs: number): void {
+    const before = { file: this.#file, handle: this.#handle };
+    try {
+      this.#openFile();
+      before.file.isPinned = false;
+      this.#older.push(before.handle);
+      for (const handle of this.#older.splice(0)) handle.close();
+      for (const batch of this.#retained) this.#rewrite(batch);
+      this.#isBroken = false;
+      this.#wantsSync = true;
+      this.#sync();
+    } catch (error) {
+      for (const batch of this.#retained) if (!batch.isFailed) this.#markFailed(batch);
+      this.#break("open a fresh log file", error, nowMs);
+    }
+  }
+
+  #markFailed(batch: Retained): void {
+    batch.isFailed = true;
+    this.#failedRanges.push({ first: batch.number, last: batch.number });
+  }
+
+  #rewrite(batch: Retained): void {
+    const from = { file: batch.file!.number, offset: batch.offset, byteCount: batch.byteCount };
+    this.#write(batch);
+    this.#listener.relocated(from, { file: batch.file!.number, offset: batch.offset });
+  }
+
+  // --- buffers
+
+  #takeBuffer(): Uint8Array {
+    return this.#pool.pop() ?? new Uint8Array(64 * 1024);
+  }
+
+  #giveBuffer(buffer: Uint8Array): void {
+    const isKept = this.#pool.length < POOLED_BUFFERS_MAX &&
+      buffer.length <= POOLED_BUFFER_BYTES_MAX;
+    if (isKept) this.#pool.push(buffer);
+  }
+}

@@ -1,0 +1,117 @@
+// The data files of a folder: logs, snapshots and segments, numbered in one row. Keeps count of the live
+// records in each, so that a file can go when its last one has, and few of them open at a time. It
+// never looks into a file.
+
+import type { FileHandle, FileSystem } from "../file_system.ts";
+import { type DataFileKind, dataFileName, parseDataFileName } from "./format.ts";
+
+const OPEN_FOR_READING_MAX = 64;
+
+/** One data file. */
+export class DataFile {
+  readonly kind: DataFileKind;
+  readonly number: number;
+  /** Bytes of whole batches in it. */
+  byteLength = 0;
+  /** Records in it that some queue still holds. */
+  liveRecords = 0;
+  liveBytes = 0;
+  /** Not removed while it is being written or moved out of. */
+  isPinned = false;
+
+  constructor(kind: DataFileKind, number: number) {
+    this.kind = kind;
+    this.number = number;
+  }
+
+  get name(): string {
+    return dataFileName(this.kind, this.number);
+  }
+}
+
+/** All data files of one folder. */
+export class DataFiles {
+  readonly fs: FileSystem;
+  readonly #files = new Map<number, DataFile>();
+  /** Oldest use first. */
+  readonly #readers = new Map<number, FileHandle>();
+  #lastNumber = 0;
+
+  constructor(fs: FileSystem) {
+    this.fs = fs;
+  }
+
+  /** Looks at what the folder holds; numbers go on behind the highest one. */
+  scan(): void {
+    for (const name of this.fs.list("")) {
+      const parsed = parseDataFileName(name);
+      if (parsed === null) continue;
+      this.#files.set(parsed.number, new DataFile(parsed.kind, parsed.number));
+      this.#lastNumber = Math.max(this.#lastNumber, parsed.number);
+    }
+  }
+
+  /** The files of one kind, lowest number first. */
+  ofKind(kind: DataFileKind): DataFile[] {
+    return [...this.#files.values()]
+      .filter((file) => file.kind === kind)
+      .sort((a, b) => a.number - b.number);
+  }
+
+  get(number: number): DataFile | undefined {
+    return this.#files.get(number);
+  }
+
+  /** Bytes of all files of one kind. */
+  byteLength(kind: DataFileKind): number {
+    let byteLength = 0;
+    for (const file of this.#files.values()) if (file.kind === kind) byteLength += file.byteLength;
+    return byteLength;
+  }
+
+  /** Makes a new, empty file whose name survives a power loss. @throws DiskError */
+  create(kind: DataFileKind): { file: DataFile; handle: FileHandle } {
+    const file = new DataFile(kind, ++this.#lastNumber);
+    const handle = this.fs.open(file.name, "create");
+    try {
+      this.fs.syncFolder("");
+    } catch (error) {
+      handle.close();
+      throw error;
+    }
+    this.#files.set(file.number, file);
+    return { file, handle };
+  }
+
+  /** A handle to read from; it stays open for a while and must not be closed. @throws DiskError */
+  reader(file: DataFile): FileHandle {
+    const open = this.#readers.get(file.number);
+    if (open !== undefined) {
+      this.#readers.delete(file.number);
+      this.#readers.set(file.number, open);
+      return open;
+    }
+    if (this.#readers.size >= OPEN_FOR_READING_MAX) {
+      const [oldest, handle] = [...this.#readers][0]!;
+      handle.close();
+      this.#readers.delete(oldest);
+    }
+    const handle = this.fs.open(file.name, "read");
+    this.#readers.set(file.number, handle);
+    return handle;
+  }
+
+  /** Removes a file; nothing in it may be needed any more. @throws DiskError */
+  remove(file: DataFile): void {
+    this.#readers.get(file.number)?.close();
+    this.#readers.delete(file.number);
+    this.#files.delete(file.number);
+    this.fs.remove(file.name);
+  }
+
+  /** Closes what is open for reading. */
+  close(): void {
+    for (const handle of this.#readers.values()) handle.close();
+    this.#readers.clear();
+  }
+}

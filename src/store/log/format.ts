@@ -1,0 +1,104 @@
+// The bytes of data files, in one place: how a batch is framed and what its entries are. The writer and
+// the reader of batches, recovery and the offline check share it; docs/storage.md shows the same.
+// All numbers are big-endian; varints are unsigned LEB128, seven bits a byte, low bits first.
+//
+// A log, snapshot or segment file is a row of batches, each starting on a multiple of 8:
+//
+//   0        4              8          12         16                24
+//   +--------+--------------+----------+----------+-----------------+-----------------+
+//   | magic  | payloadBytes | checksum | reserved | batch number 64 | broker time f64 |
+//   +--------+--------------+----------+----------+-----------------+-----------------+
+//   | payload: entries, then zero bytes up to a multiple of 8                         |
+//   +---------------------------------------------------------------------------------+
+//
+// The checksum covers everything after it. A batch is all or nothing: if it does not check, none of its
+// entries are true.
+
+/** First bytes of a batch. */
+export const BATCH_MAGIC = 0x52504231; // "RPB1"
+/** Bytes before a batch's payload. */
+export const BATCH_HEADER_BYTES = 32;
+/** Where the checksum stands; it covers everything behind it. */
+export const CHECKSUM_OFFSET = 8;
+/** First byte that the checksum covers. */
+export const CHECKED_FROM = 12;
+/** Version of everything in a data folder; a newer one is refused untouched. */
+export const FORMAT_VERSION = 1;
+
+/** Fills a batch up; the end of its entries. */
+export const ENTRY_PADDING = 0;
+/**
+ * A message: record flags u8, priority u8, varint address bytes, varint property bytes, varint body
+ * bytes, arrival f64, expiry f64 if the flags have {@link RECORD_HAS_EXPIRY}, then the three parts.
+ */
+export const ENTRY_RECORD = 1;
+/** Ready at a position: varint queue, varint position, varint bytes back to its record in this batch. */
+export const ENTRY_ENQUEUED = 2;
+/**
+ * A message whose record lies elsewhere, as it stands: varint queue, varint position, varint file,
+ * varint offset, varint record bytes, u8 state, varint entry, varint due (delayed only), then what is
+ * known of it: record flags u8, priority u8, varint body bytes, arrival f64, expiry f64 (if it has one).
+ */
+export const ENTRY_PLACED = 3;
+/** Out for delivery: varint queue, varint position, varint entry. */
+export const ENTRY_DELIVERED = 4;
+/** Ready again where it was: varint queue, varint position, varint entry. */
+export const ENTRY_REQUEUED = 5;
+/** Held back: varint queue, varint position, varint due, varint entry. */
+export const ENTRY_DELAYED = 6;
+/** Back from delay: varint queue, varint position, varint new position. */
+export const ENTRY_RETURNED = 7;
+/** Gone: varint queue, varint position, u8 cause. */
+export const ENTRY_REMOVED = 8;
+/** Everything ready or delayed is gone: varint queue. */
+export const ENTRY_PURGED = 9;
+/** A definition: u8 kind, varint key bytes, varint value bytes, key, value as JSON. */
+export const ENTRY_DEFINED = 10;
+/** A definition is gone: u8 kind, varint key bytes, key. */
+export const ENTRY_UNDEFINED = 11;
+/** A record was copied: varint queue, varint position, varint file, varint offset. */
+export const ENTRY_MOVED = 12;
+/** Positions up to here were used: varint queue, varint last position. */
+export const ENTRY_LAST_POSITION = 13;
+/** Queue ids up to here were used: varint last id. */
+export const ENTRY_LAST_QUEUE_ID = 14;
+/** The end of a snapshot: without it, the snapshot is not whole. */
+export const ENTRY_END = 15;
+
+/** Record flag, on disk only: an expiry follows. */
+export const RECORD_HAS_EXPIRY = 0x80;
+
+/** State of a placed message: ready. */
+export const STATE_READY = 0;
+/** State of a placed message: out for delivery. */
+export const STATE_OUT = 1;
+/** State of a placed message: held back. */
+export const STATE_DELAYED = 2;
+
+/** Causes of removal by their number on disk. */
+export const CAUSES = [
+  "acked",
+  "rejected",
+  "expired",
+  "maxlen",
+  "delivery_limit",
+  "purged",
+  "deleted",
+] as const;
+
+/** Kinds of definitions by their number on disk. */
+export const KINDS = ["exchange", "queue", "binding"] as const;
+
+/** Name of a data file: `log-00000007`, `snapshot-00000009`, `segment-00000008`. */
+export function dataFileName(kind: DataFileKind, number: number): string {
+  return `${kind}-${String(number).padStart(8, "0")}`;
+}
+
+/** What a data file holds. */
+export type DataFileKind = "log" | "snapshot" | "segment";
+
+/** Kind and number of a data file by its name; null for any other name. */
+export function parseDataFileName(name: string): { kind: DataFileKind; number: number } | null {
+  const match = /^(log|snapshot|segment)-(\d{8,15})$/.exec(name);
+  return match === null ? null : { kind: match[1] as DataFileKind, number: Number(match[2]) };
+}
