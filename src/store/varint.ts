@@ -10,6 +10,7 @@ import type { ByteWriter } from "../lib/byte_writer.ts";
 /** The most bytes one number takes. */
 export const VARINT_BYTES_MAX = 8;
 
+const TWO_POW_28 = 0x1000_0000;
 const TWO_POW_31 = 0x8000_0000;
 
 /** Bytes that hold something else than the numbers expected there. */
@@ -92,9 +93,22 @@ export class VarintReader {
     if (at >= end) throw truncated(this.at, end);
     let byte = bytes[at++]!;
     let value = byte & 0x7f;
-    for (let scale = 128; byte > 0x7f; scale *= 128) {
+    // Up to 28 bits as integers, which is nearly every number; the rest as doubles.
+    for (let shift = 7; byte > 0x7f && shift < 28; shift += 7) {
       if (at >= end) throw truncated(this.at, end);
       byte = bytes[at++]!;
+      value |= (byte & 0x7f) << shift;
+    }
+    if (byte > 0x7f) return this.#nextLarge(at, value);
+    this.at = at;
+    return value;
+  }
+
+  #nextLarge(at: number, value: number): number {
+    let byte = 0x80;
+    for (let scale = TWO_POW_28; byte > 0x7f; scale *= 128) {
+      if (at >= this.end) throw truncated(this.at, this.end);
+      byte = this.bytes[at++]!;
       value += (byte & 0x7f) * scale;
       if (value > Number.MAX_SAFE_INTEGER || at - this.at > VARINT_BYTES_MAX) {
         throw new VarintError(`number over 2^53 - 1 at byte ${this.at}`);
