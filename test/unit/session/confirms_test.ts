@@ -1,0 +1,121 @@
+// Publisher confirms: few frames, never too early, nacks and returns in their place.
+
+import { assertEquals } from "@std/assert";
+import * as M from "../../../src/amqp/methods_gen.ts";
+import { Confirms, SAFE_AT_TURN_END } from "../../../src/session/confirms.ts";
+import { ByteWriter } from "../../../src/lib/byte_writer.ts";
+import { joined } from "../../support/amqp_client.ts";
+import type { ClientChannel } from "../../support/client_channel.ts";
+import { TestNode } from "../../support/test_node.ts";
+
+function confirming(node: TestNode): ClientChannel {
+  const channel = node.connect().channel();
+  channel.queue("q");
+  channel.confirmSelect();
+  return channel;
+}
+
+Deno.test("confirms of one turn leave as one ack", () => {
+  const node = new TestNode();
+  const channel = confirming(node);
+  channel.client.raw(joined(["1", "2", "3"].map((body) => channel.publishFrames("q", body))));
+  assertEquals(channel.confirms(), ["+3*"]);
+  channel.publish("q", "4");
+  assertEquals(channel.confirms(), ["+4"]);
+  assertEquals(node.broker.metrics.confirmed, 4);
+});
+
+Deno.test("confirms count publishes from 1 after confirm.select", () => {
+  const channel = new TestNode().connect().channel();
+  channel.queue("q");
+  channel.publish("q", "before");
+  channel.confirmSelect();
+  channel.confirmSelect();
+  channel.publish("q", "after");
+  assertEquals(channel.confirms(), ["+1"]);
+});
+
+Deno.test("confirms ack what is unroutable, after its return", () => {
+  const channel = confirming(new TestNode());
+  channel.publish("nowhere", "x", { mandatory: true });
+  const names = channel.client.inbox.map(({ name }) => name);
+  assertEquals(names, ["basic.return", "basic.ack"]);
+  channel.client.inbox.length = 0;
+  channel.publish("nowhere", "x");
+  assertEquals(channel.confirms(), ["+2"]);
+});
+
+Deno.test("confirms nack what a full queue refused, once each", () => {
+  const node = new TestNode();
+  const channel = node.connect().channel();
+  channel.queue("full", { "x-max-length": 2, "x-overflow": "reject-publish" });
+  channel.confirmSelect();
+  const frames = ["1", "2", "3", "4"].map((body) => channel.publishFrames("full", body));
+  channel.client.raw(joined(frames));
+  assertEquals(channel.confirms(), ["-3", "-4", "+2*"]);
+  assertEquals([node.broker.metrics.confirmed, node.broker.metrics.nacked], [2, 2]);
+  channel.get("full", true);
+  channel.client.raw(joined(frames.slice(0, 2)));
+  assertEquals(channel.confirms(), ["-6", "+5"]);
+});
+
+Deno.test("confirms of several channels are separate", () => {
+  const client = new TestNode().connect();
+  const one = client.channel();
+  const two = client.channel();
+  one.queue("q");
+  one.confirmSelect();
+  two.confirmSelect();
+  client.raw(joined([
+    one.publishFrames("q", "1"),
+    two.publishFrames("q", "1"),
+    one.publishFrames("q", "2"),
+  ]));
+  assertEquals([one.confirms(), two.confirms()], [["+2*"], ["+1"]]);
+});
+
+Deno.test("confirm.select with nowait is not answered", () => {
+  const channel = new TestNode().connect().channel();
+  channel.send(M.CONFIRM_SELECT, { nowait: true });
+  assertEquals(channel.client.inbox.length, 0);
+});
+
+function acks(confirms: Confirms, safeBatch: number): number[] {
+  const out = new ByteWriter();
+  confirms.settle(out, 1, safeBatch);
+  if (out.byteCount === 0) return [];
+  const { deliveryTag, multiple } = M.decodeBasicAck(out.bytes, 11, out.byteCount - 1);
+  return [deliveryTag, multiple ? 1 : 0];
+}
+
+Deno.test("Confirms never acks past a publish that waits for its batch", () => {
+  const confirms = new Confirms();
+  confirms.accepted(confirms.nextTag(), SAFE_AT_TURN_END);
+  confirms.accepted(confirms.nextTag(), 5);
+  confirms.accepted(confirms.nextTag(), SAFE_AT_TURN_END);
+  confirms.accepted(confirms.nextTag(), 6);
+  assertEquals(confirms.hasSafe(4), true);
+  assertEquals(acks(confirms, 4), [1, 0]);
+  assertEquals(confirms.hasSafe(4), false);
+  assertEquals(acks(confirms, 4), []);
+  assertEquals(confirms.isWaiting, true);
+  assertEquals(acks(confirms, 5), [3, 1]);
+  confirms.accepted(confirms.nextTag(), SAFE_AT_TURN_END);
+  assertEquals(acks(confirms, 6), [5, 1]);
+  assertEquals(confirms.isWaiting, false);
+});
+
+Deno.test("Confirms acks several batches that became safe together at once", () => {
+  const confirms = new Confirms();
+  for (const batch of [1, 1, 2, 3]) confirms.accepted(confirms.nextTag(), batch);
+  assertEquals(acks(confirms, 2), [3, 1]);
+  assertEquals(acks(confirms, 3), [4, 0]);
+});
+
+Deno.test("Confirms forgets everything when its channel is gone", () => {
+  const confirms = new Confirms();
+  confirms.accepted(confirms.nextTag(), SAFE_AT_TURN_END);
+  confirms.accepted(confirms.nextTag(), 9);
+  confirms.clear();
+  assertEquals([confirms.isWaiting, acks(confirms, 99)], [false, []]);
+});
