@@ -275,7 +275,7 @@ export class Connection implements Owner {
   /** Storage of unfinished content has grown or shrunk; over the limit is a hard error. */
   held(deltaBytes: number): void {
     this.#memory.contentBytes += deltaBytes;
-    this.touch();
+    this.#memory.report(this.outbox.pendingBytes);
     const limit = this.context.limits.unfinishedBytesMax;
     if (deltaBytes > 0 && this.#memory.contentBytes > limit) {
       const detail = `connection holds more than ${limit} bytes of unfinished content`;

@@ -162,6 +162,7 @@ export class Engine {
         connection.run(this.#broker.limits.inputBytesPerTurn);
         connection.enqueue();
       }
+      connection.input.sync();
       this.#end();
     } catch (error) {
       this.#die(error);
@@ -239,6 +240,7 @@ export class Engine {
       connection.isQueued = false;
       left -= connection.run(budget);
       connection.enqueue();
+      connection.input.sync();
     }
   };
 

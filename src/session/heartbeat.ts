@@ -41,8 +41,8 @@ export class Heartbeat {
     const { outbox } = connection;
     const wasSilent = outbox.sentBytes === this.#sentBytes && outbox.writer.byteCount === 0;
     if (wasSilent) writeHeartbeat(connection.writer());
-    // What this turn writes is handed over when it ends; it counts for the half that begins now.
-    this.#sentBytes = outbox.sentBytes;
+    // What this turn writes is handed over when it ends.
+    this.#sentBytes = outbox.sentBytes + outbox.writer.byteCount;
     this.#arm();
     return true;
   }

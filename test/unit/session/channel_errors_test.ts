@@ -73,7 +73,8 @@ const CASES: Case[] = [
   {
     name: "another user's id",
     act: (channel) => channel.publish("q", "x", { properties: { userId: "alice" } }),
-    text: "PRECONDITION_FAILED - user_id property set to 'alice' but authenticated user was 'guest'",
+    text:
+      "PRECONDITION_FAILED - user_id property set to 'alice' but authenticated user was 'guest'",
     blame: [60, 40],
   },
   {

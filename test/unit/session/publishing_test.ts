@@ -73,9 +73,11 @@ Deno.test("publish survives random splits of many messages of many sizes", () =>
       const size = prng.nextBelow(4) === 0 ? prng.nextBelow(20_000) : prng.nextBelow(200);
       return bytesOf(size, i);
     });
-    const stream = joined(bodies.map((body) =>
-      channel.publishFrames("key", body, { exchange: "amq.direct", properties: PROPERTIES })
-    ));
+    const stream = joined(
+      bodies.map((body) =>
+        channel.publishFrames("key", body, { exchange: "amq.direct", properties: PROPERTIES })
+      ),
+    );
     for (let at = 0; at < stream.length;) {
       const next = at + 1 + prng.nextBelow(prng.nextBelow(3) === 0 ? 16 : 5000);
       channel.client.raw(stream.subarray(at, next));
