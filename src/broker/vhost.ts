@@ -121,9 +121,11 @@ export class VHost {
     return this.#queues.declare(spec, owner);
   }
 
-  /** queue.declare, passive. */
+  /** queue.declare, passive; counts as use of the queue, as in RabbitMQ. */
   passiveQueue(name: string, owner: Owner): Queue {
-    return this.#queues.access(withoutLineBreaks(name), owner);
+    const queue = this.#queues.access(withoutLineBreaks(name), owner);
+    queue.touch();
+    return queue;
   }
 
   /** The queue a client names in consume, get and the like. */

@@ -13,7 +13,7 @@ import type { Binding } from "../binding.ts";
 import { BindingList } from "../binding.ts";
 import type { RouteMessage, RouteResult } from "../route.ts";
 import type { ExchangeType, RoutingTable } from "./contract.ts";
-import { TopicWords } from "./topic_words.ts";
+import { extendWordHash, TopicWords, WORD_HASH_START } from "./topic_words.ts";
 
 const DOT = 0x2e;
 
@@ -63,7 +63,7 @@ class TopicTable implements RoutingTable {
   #descend(node: TopicNode, word: string): TopicNode {
     if (word === "*") return node.star ??= new TopicNode(node, -1, false);
     if (word === "#") return node.hash ??= new TopicNode(node, -1, true);
-    const known = this.#words.find(word, 0, word.length);
+    const known = this.#words.find(word);
     const child = node.children?.get(known);
     if (child !== undefined) return child;
     const added = new TopicNode(node, this.#words.acquire(word), false);
@@ -89,7 +89,7 @@ class TopicTable implements RoutingTable {
     for (const word of pattern.split(".")) {
       if (word === "*") node = node.star!;
       else if (word === "#") node = node.hash!;
-      else node = node.children!.get(this.#words.find(word, 0, word.length))!;
+      else node = node.children!.get(this.#words.find(word))!;
     }
     return node;
   }
@@ -120,11 +120,19 @@ class TopicTable implements RoutingTable {
 
   #walk(routingKey: string): void {
     let start = 0;
-    for (let at = 0; at <= routingKey.length && this.#reachedCount > 0; at++) {
-      if (at < routingKey.length && routingKey.charCodeAt(at) !== DOT) continue;
-      this.#takeWord(this.#words.find(routingKey, start, at));
+    let hash = WORD_HASH_START;
+    for (let at = 0; at < routingKey.length; at++) {
+      const unit = routingKey.charCodeAt(at);
+      if (unit !== DOT) {
+        hash = extendWordHash(hash, unit);
+        continue;
+      }
+      this.#takeWord(this.#words.findIn(routingKey, start, at, hash));
+      if (this.#reachedCount === 0) return;
       start = at + 1;
+      hash = WORD_HASH_START;
     }
+    this.#takeWord(this.#words.findIn(routingKey, start, routingKey.length, hash));
   }
 
   // Everything the nodes reached so far lead to by one more word.

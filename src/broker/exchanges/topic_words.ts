@@ -4,12 +4,19 @@
 
 const NONE = -1;
 const BUCKETS_MIN = 16;
-const HASH_START = 0x811c9dc5;
 const HASH_PRIME = 0x01000193;
 
-function hashWord(text: string, start: number, end: number): number {
-  let hash = HASH_START | 0;
-  for (let i = start; i < end; i++) hash = Math.imul(hash ^ text.charCodeAt(i), HASH_PRIME);
+/** The hash of a word of no characters (FNV-1a over UTF-16 units). */
+export const WORD_HASH_START: number = 0x811c9dc5 | 0;
+
+/** The hash of a word after one more character. */
+export function extendWordHash(hash: number, unit: number): number {
+  return Math.imul(hash ^ unit, HASH_PRIME);
+}
+
+function hashWord(word: string): number {
+  let hash = WORD_HASH_START;
+  for (let i = 0; i < word.length; i++) hash = extendWordHash(hash, word.charCodeAt(i));
   return hash;
 }
 
@@ -36,9 +43,13 @@ export class TopicWords {
     return this.#words.length - this.#freeIds.length;
   }
 
-  /** The number of the word `text[start, end)`, or -1 if no pattern has it. Allocates nothing. */
-  find(text: string, start: number, end: number): number {
-    const hash = hashWord(text, start, end);
+  /** The number of a word, or -1 if no pattern has it. */
+  find(word: string): number {
+    return this.findIn(word, 0, word.length, hashWord(word));
+  }
+
+  /** The number of the word `text[start, end)` with this hash, or -1. Allocates nothing. */
+  findIn(text: string, start: number, end: number, hash: number): number {
     let id = this.#buckets[hash & (this.#buckets.length - 1)]!;
     while (id !== NONE) {
       if (this.#hashes[id] === hash && holdsWord(text, start, end, this.#words[id]!)) return id;
@@ -49,7 +60,7 @@ export class TopicWords {
 
   /** The number of a word, given out if it is new; one more user of it. */
   acquire(word: string): number {
-    const id = this.find(word, 0, word.length);
+    const id = this.find(word);
     if (id === NONE) return this.#insert(word);
     this.#useCounts[id]! += 1;
     return id;
@@ -58,7 +69,7 @@ export class TopicWords {
   #insert(word: string): number {
     const id = this.#freeIds.pop() ?? this.#words.length;
     this.#words[id] = word;
-    this.#hashes[id] = hashWord(word, 0, word.length);
+    this.#hashes[id] = hashWord(word);
     this.#useCounts[id] = 1;
     this.#link(id);
     if (this.count > this.#buckets.length) this.#rehash(this.#buckets.length * 2);

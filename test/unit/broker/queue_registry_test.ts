@@ -303,3 +303,17 @@ Deno.test("removeQueue() twice is nothing, also when the name is taken again", (
   assertEquals(vhost.removeQueue(old), 0);
   assertStrictEquals(vhost.queues.get("q")!, young);
 });
+
+Deno.test("declaring a queue again keeps it from expiring, passively as well", () => {
+  const vhost = makeVHost();
+  declareQueue(vhost, "q", { "x-expires": 1000 });
+  for (const nowMs of [900, 1800, 2700]) {
+    vhost.broker.beginTurn(nowMs);
+    if (nowMs === 1800) declareQueue(vhost, "q", { "x-expires": 1000 });
+    else vhost.passiveQueue("q", ALICE);
+  }
+  vhost.broker.beginTurn(3699);
+  assert(vhost.queues.has("q"));
+  vhost.broker.beginTurn(3700);
+  assertFalse(vhost.queues.has("q"));
+});
