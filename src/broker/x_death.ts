@@ -39,7 +39,7 @@ interface Recorded {
 
 function recordedOf(field: FieldValue): Recorded | null {
   if (field.tag !== "F") return null;
-  const table = field.value;
+  const table = withTimestamp(field.value);
   const queue = textOf(table.get("queue"));
   const reason = textOf(table.get("reason"));
   const count = integerOf(table.get("count"));
@@ -47,6 +47,13 @@ function recordedOf(field: FieldValue): Recorded | null {
   if (textOf(table.get("exchange")) === undefined) return null;
   if (table.get("routing-keys")?.tag !== "A" || table.get("time")?.tag !== "T") return null;
   return { queue, reason, count, table };
+}
+
+// Libraries that read timestamps as plain numbers write them back as integers; a consumer that
+// republishes with one of them has not lost its history.
+function withTimestamp(table: FieldTable): FieldTable {
+  const seconds = integerOf(table.get("time"));
+  return seconds === undefined ? table : new Map(table).set("time", timestampField(seconds));
 }
 
 // A publisher may have put anything there; what is not an entry is left out.

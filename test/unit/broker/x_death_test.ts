@@ -159,7 +159,7 @@ Deno.test("recordDeath() ignores a malformed history and starts anew", () => {
       "routing-keys": "k",
       time: new Date(0),
     }],
-    [{ queue: "a", reason: "rejected", count: 1, exchange: "x", "routing-keys": [], time: 5 }],
+    [{ queue: "a", reason: "rejected", count: 1, exchange: "x", "routing-keys": [], time: "5" }],
   ];
   for (const forgery of forgeries) {
     const headers = args({ "x-death": forgery, "x-first-death-queue": "forged" });
@@ -176,6 +176,22 @@ Deno.test("recordDeath() drops only the malformed entries of a history", () => {
     ["x-death", { tag: "A", value: [{ tag: "S", value: "bad" }, ...items, ...items] }],
   ]);
   assertEquals(historyOf(recordDeath(mixed, death("a", "rejected"))), ["a rejected 2"]);
+});
+
+Deno.test("recordDeath() continues a history whose time a client library made an integer", () => {
+  const time = {
+    queue: "a",
+    reason: "rejected",
+    count: 2,
+    exchange: "x",
+    "routing-keys": [],
+    time: 5,
+  };
+  const updated = recordDeath(args({ "x-death": [time] }), death("a", "rejected"));
+  assertEquals(historyOf(updated), ["a rejected 3"]);
+  const field = updated.get("x-death")!;
+  const entry = field.tag === "A" && field.value[0]!.tag === "F" ? field.value[0]!.value : null;
+  assertEquals(entry!.get("time"), { tag: "T", value: 5 });
 });
 
 Deno.test("recordDeath() does not let a forged count overflow", () => {
