@@ -1,0 +1,268 @@
+// The disk port on real files, by node:fs, which Deno and Bun implement too. The store calls it for
+// the one data folder it was made for; nothing outside of that folder is ever touched. Writes, names
+// and recovery's reads happen at once, syncs and other reads call back; no promise is made for them.
+
+import * as fs from "node:fs";
+import { dirname, resolve } from "node:path";
+import process from "node:process";
+import { assert } from "../lib/assert.ts";
+import {
+  checkPath,
+  DiskError,
+  type FileHandle,
+  type FileSystem,
+  type OpenMode,
+  type ReadResult,
+} from "../store/file_system.ts";
+
+// Messages are nobody else's business; a group may be let in for backups.
+const FOLDER_MODE = 0o750;
+const FILE_MODE = 0o640;
+
+const OPEN_FLAGS: Readonly<Record<OpenMode, string>> = {
+  read: "r",
+  create: "wx+",
+  readwrite: "r+",
+};
+
+/** The files of one data folder on a real disk. */
+export class FolderFileSystem implements FileSystem {
+  /** The absolute path of the data folder. */
+  readonly folder: string;
+
+  /**
+   * Opens a data folder and makes it, and those above it, when it is not there.
+   * @throws DiskError when it cannot be made
+   */
+  constructor(folder: string) {
+    this.folder = resolve(folder);
+    attempt(folder, () => makeSynced(this.folder));
+  }
+
+  open(path: string, mode: OpenMode): FileHandle {
+    const absolute = this.#absolute(path);
+    return attempt(path, () => {
+      const descriptor = fs.openSync(absolute, OPEN_FLAGS[mode], FILE_MODE);
+      if (mode === "create") return new FolderFile(path, descriptor, 0);
+      try {
+        return new FolderFile(path, descriptor, fs.fstatSync(descriptor).size);
+      } catch (error) {
+        fs.closeSync(descriptor);
+        throw error;
+      }
+    });
+  }
+
+  list(folder: string): string[] {
+    const absolute = this.#absolute(folder);
+    return attempt(folder, () => {
+      if (!fs.existsSync(absolute)) return [];
+      const entries = fs.readdirSync(absolute, { withFileTypes: true });
+      return entries.map((entry) => entry.isDirectory() ? `${entry.name}/` : entry.name).sort();
+    });
+  }
+
+  makeFolder(folder: string): void {
+    const absolute = this.#absolute(folder);
+    attempt(folder, () => fs.mkdirSync(absolute, { recursive: true, mode: FOLDER_MODE }));
+  }
+
+  removeFolder(folder: string): void {
+    checkPath(folder);
+    const absolute = this.#absolute(folder);
+    attempt(folder, () => ignoring("ENOENT", () => fs.rmdirSync(absolute)));
+  }
+
+  rename(from: string, to: string): void {
+    const fromAbsolute = this.#absolute(from);
+    const toAbsolute = this.#absolute(to);
+    attempt(from, () => fs.renameSync(fromAbsolute, toAbsolute));
+  }
+
+  remove(path: string): void {
+    const absolute = this.#absolute(path);
+    attempt(path, () => ignoring("ENOENT", () => fs.unlinkSync(absolute)));
+  }
+
+  syncFolder(folder: string): void {
+    const absolute = this.#absolute(folder);
+    attempt(folder, () => syncFolderAt(absolute));
+  }
+
+  freeBytes(): number {
+    return attempt("", () => {
+      const { bavail, bsize } = fs.statfsSync(this.folder);
+      return bavail * bsize;
+    });
+  }
+
+  #absolute(path: string): string {
+    if (path === "") return this.folder;
+    checkPath(path);
+    return `${this.folder}/${path}`;
+  }
+}
+
+/** One open file. Its descriptor lives until the last sync or read under way has ended. */
+class FolderFile implements FileHandle {
+  readonly path: string;
+  readonly #descriptor: number;
+  #byteLength: number;
+  #underWay = 0;
+  #closed = false;
+
+  constructor(path: string, descriptor: number, byteLength: number) {
+    this.path = path;
+    this.#descriptor = descriptor;
+    this.#byteLength = byteLength;
+  }
+
+  get byteLength(): number {
+    return this.#byteLength;
+  }
+
+  write(bytes: Uint8Array, start: number, end: number, offset: number): void {
+    this.#requireOpen();
+    let at = start;
+    try {
+      while (at < end) {
+        const written = fs.writeSync(this.#descriptor, bytes, at, end - at, offset + at - start);
+        // A system that takes nothing and names no reason would be asked forever.
+        if (written === 0) throw new DiskError("EIO", this.path);
+        at += written;
+      }
+    } catch (error) {
+      throw diskError(this.path, error);
+    } finally {
+      this.#byteLength = Math.max(this.#byteLength, offset + at - start);
+    }
+  }
+
+  sync(done: (error: DiskError | null) => void): void {
+    this.#requireOpen();
+    this.#underWay++;
+    fs.fdatasync(this.#descriptor, (error) => {
+      this.#ended();
+      done(error ? diskError(this.path, error) : null);
+    });
+  }
+
+  read(offset: number, length: number, done: (result: ReadResult) => void): void {
+    this.#requireOpen();
+    this.#underWay++;
+    const bytes = new Uint8Array(length);
+    let filled = 0;
+    const next = (): void => {
+      fs.read(this.#descriptor, bytes, filled, length - filled, offset + filled, more);
+    };
+    const more = (error: Error | null, byteCount: number): void => {
+      if (!error) {
+        filled += byteCount;
+        if (byteCount > 0 && filled < length) return next();
+      }
+      this.#ended();
+      if (error) done({ bytes: null, error: diskError(this.path, error) });
+      else done({ bytes: bytes.subarray(0, filled), error: null });
+    };
+    next();
+  }
+
+  readNow(offset: number, length: number): Uint8Array {
+    this.#requireOpen();
+    // What is asked for may be far more than there is, and would be allocated.
+    const expected = Math.max(0, Math.min(length, this.#byteLength - offset));
+    const bytes = new Uint8Array(expected);
+    return attempt(this.path, () => {
+      let filled = 0;
+      while (filled < expected) {
+        const at = offset + filled;
+        const count = fs.readSync(this.#descriptor, bytes, filled, expected - filled, at);
+        if (count === 0) break;
+        filled += count;
+      }
+      return bytes.subarray(0, filled);
+    });
+  }
+
+  truncate(length: number): void {
+    this.#requireOpen();
+    attempt(this.path, () => fs.ftruncateSync(this.#descriptor, length));
+    this.#byteLength = length;
+  }
+
+  close(): void {
+    this.#requireOpen();
+    this.#closed = true;
+    this.#closeWhenIdle();
+  }
+
+  #requireOpen(): void {
+    assert(!this.#closed, `${this.path} is closed`);
+  }
+
+  #ended(): void {
+    this.#underWay--;
+    this.#closeWhenIdle();
+  }
+
+  #closeWhenIdle(): void {
+    if (!this.#closed || this.#underWay > 0) return;
+    try {
+      fs.closeSync(this.#descriptor);
+    } catch {
+      // The descriptor is gone all the same, and what a sync did not answer for was never promised.
+    }
+  }
+}
+
+/** Makes a folder and those above it, each safe as a name in the one above. */
+function makeSynced(folder: string): void {
+  if (fs.existsSync(folder)) {
+    if (!fs.statSync(folder).isDirectory()) throw new DiskError("ENOTDIR", folder);
+    return;
+  }
+  const above = dirname(folder);
+  makeSynced(above);
+  ignoring("EEXIST", () => fs.mkdirSync(folder, { mode: FOLDER_MODE }));
+  syncFolderAt(above);
+}
+
+function syncFolderAt(absolute: string): void {
+  // Windows keeps names safe by itself and opens no folder as a file.
+  if (process.platform === "win32") return;
+  const descriptor = fs.openSync(absolute, "r");
+  try {
+    // A file system that cannot sync a folder says EINVAL; there is nothing more to ask of it.
+    ignoring("EINVAL", () => fs.fsyncSync(descriptor));
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
+function attempt<T>(path: string, operation: () => T): T {
+  try {
+    return operation();
+  } catch (error) {
+    throw diskError(path, error);
+  }
+}
+
+function ignoring(code: string, operation: () => void): void {
+  try {
+    operation();
+  } catch (error) {
+    if (codeOf(error) !== code) throw error;
+  }
+}
+
+function diskError(path: string, cause: unknown): DiskError {
+  return cause instanceof DiskError ? cause : new DiskError(codeOf(cause), path, { cause });
+}
+
+/** The system's name of a failure, or the runtime's where a permission of its own refuses. */
+function codeOf(cause: unknown): string {
+  if (typeof cause !== "object" || cause === null) return "EIO";
+  const { code, name } = cause as { code?: unknown; name?: unknown };
+  if (typeof code === "string" && code !== "") return code;
+  return typeof name === "string" ? name : "EIO";
+}
