@@ -1,6 +1,6 @@
 // Micro-benchmark of the wire layer: how many published messages per second are parsed, and how many
 // messages are written, with 16-byte bodies. Run it with any runtime; it prints one line per
-// measurement, the median of several runs. It measures no sockets.
+// measurement: the best run, for a machine that does other work too, and the median. No sockets.
 
 import { ContentHeader } from "../../src/amqp/content_header.ts";
 import { fieldTableFrom } from "../../src/amqp/field_json.ts";
@@ -15,8 +15,8 @@ import { writeProperties } from "../../src/amqp/properties.ts";
 import { RawProperties } from "../../src/amqp/raw_properties.ts";
 import { ByteWriter } from "../../src/lib/byte_writer.ts";
 
-const RUNS = 7;
-const MESSAGES = 400_000;
+const RUNS = 15;
+const MESSAGES = 200_000;
 const CHUNK_BYTES = 65536;
 const STREAM_MESSAGES = 20_000;
 
@@ -102,8 +102,11 @@ function measure(name: string, run: () => number): void {
     nsPerMessage.push((performance.now() - start) * 1e6 / MESSAGES);
   }
   nsPerMessage.sort((a, b) => a - b);
+  const best = nsPerMessage[0]!;
   const median = nsPerMessage[RUNS >> 1]!;
-  console.log(`${name.padEnd(40)} ${median.toFixed(0)} ns  ${(1000 / median).toFixed(2)} M/s`);
+  const rate = (1000 / best).toFixed(2);
+  const figures = `best ${best.toFixed(0)} ns (${rate} M/s), median ${median.toFixed(0)} ns`;
+  console.log(`${name.padEnd(40)} ${figures}`);
 }
 
 const PLAIN: Properties = {};

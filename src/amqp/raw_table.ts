@@ -121,11 +121,10 @@ export function findEntry(
   end: number,
   key: Uint8Array,
 ): number {
-  const length = key[0]!;
   let at = start;
   while (at < end) {
     const valueAt = skipFieldKey(bytes, at, end);
-    if (bytes[at] === length && rangeEquals(bytes, at, valueAt, key)) return at;
+    if (rangeEquals(bytes, at, valueAt, key)) return at;
     at = skipFieldValue(bytes, valueAt, end);
   }
   return -1;

@@ -105,16 +105,6 @@ export function bytesEqual(a: Uint8Array, b: Uint8Array): boolean {
   return rangeEquals(a, 0, a.length, b);
 }
 
-/** Orders two byte arrays as memcmp does, a prefix before what it begins. */
-export function compareBytes(a: Uint8Array, b: Uint8Array): number {
-  const shared = Math.min(a.length, b.length);
-  for (let i = 0; i < shared; i++) {
-    const difference = a[i]! - b[i]!;
-    if (difference !== 0) return difference;
-  }
-  return a.length - b.length;
-}
-
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 

@@ -1,8 +1,5 @@
-// UTF-8 in both directions, strict and lenient, and a bounded cache that turns byte ranges seen
-// before into the same string without allocating. Called by the codec and by whoever needs a name
-// as text. Never strips a byte order mark: what comes out encodes to what went in.
-
-import { copyOfRange, hashBytes, rangeEquals } from "./bytes.ts";
+// UTF-8 in both directions, strict and lenient. Called by the codec and by whoever needs a name as
+// text. Never strips a byte order mark: what comes out encodes to what went in.
 
 const ENCODER = new TextEncoder();
 const STRICT = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -74,39 +71,4 @@ export function cutText(text: string, bytesMax: number): string {
   let end = bytesMax;
   while (end > 0 && (encoded[end]! & 0xc0) === 0x80) end--;
   return decodeText(encoded, 0, end);
-}
-
-const CACHED_BYTES_MAX = 255;
-
-/**
- * Remembers the text of short byte ranges (names, routing keys). A hit allocates nothing. Direct
- * mapped, so its memory is bounded by the slot count. Strict, so that different bytes are never the
- * same name.
- */
-export class TextCache {
-  readonly #mask: number;
-  readonly #keys: (Uint8Array | undefined)[];
-  readonly #texts: string[];
-
-  /** Creates a cache of at least `slotCount` slots, rounded up to a power of two. */
-  constructor(slotCount = 1024) {
-    let size = 1;
-    while (size < slotCount) size *= 2;
-    this.#mask = size - 1;
-    this.#keys = new Array<Uint8Array | undefined>(size).fill(undefined);
-    this.#texts = new Array<string>(size).fill("");
-  }
-
-  /** The text of `bytes[start, end)`, or `undefined` if it is not UTF-8. */
-  decode(bytes: Uint8Array, start: number, end: number): string | undefined {
-    if (end - start > CACHED_BYTES_MAX) return decodeTextStrict(bytes, start, end);
-    const slot = hashBytes(bytes, start, end) & this.#mask;
-    const key = this.#keys[slot];
-    if (key !== undefined && rangeEquals(bytes, start, end, key)) return this.#texts[slot]!;
-    const text = decodeTextStrict(bytes, start, end);
-    if (text === undefined) return undefined;
-    this.#keys[slot] = copyOfRange(bytes, start, end);
-    this.#texts[slot] = text;
-    return text;
-  }
 }

@@ -6,6 +6,7 @@ import { ConnectionError } from "../amqp/errors.ts";
 import { FRAME_BODY, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD } from "../amqp/frame.ts";
 import { payloadSnippet } from "../amqp/frame.ts";
 import type { FrameParser } from "../amqp/frame_parser.ts";
+import { readMethodKey } from "../amqp/method_frame.ts";
 import {
   BASIC_ACK,
   BASIC_NACK,
@@ -16,13 +17,7 @@ import {
   CHANNEL_OPEN,
   writeChannelCloseOk,
 } from "../amqp/methods_gen.ts";
-import {
-  CHANNEL_ERROR,
-  COMMAND_INVALID,
-  FRAME_ERROR,
-  UNEXPECTED_FRAME,
-} from "../amqp/reply_code.ts";
-import { readU32 } from "../lib/bytes.ts";
+import { CHANNEL_ERROR, COMMAND_INVALID, UNEXPECTED_FRAME } from "../amqp/reply_code.ts";
 import type { Channel } from "./channel.ts";
 import type { Connection } from "./connection.ts";
 import { STATE_RUNNING } from "./connection_state.ts";
@@ -45,8 +40,6 @@ const CLASS_CONNECTION = 10;
 const CLASS_EXCHANGE = 40;
 const CLASS_QUEUE = 50;
 const CLASS_TX = 90;
-
-const METHOD_KEY_BYTES = 4;
 
 /** Acts on the frame that `frame` shows. */
 export function handleFrame(connection: Connection, frame: FrameParser): void {
@@ -88,11 +81,7 @@ export function handleFrame(connection: Connection, frame: FrameParser): void {
 }
 
 function methodKey(frame: FrameParser): number {
-  if (frame.payloadEnd - frame.payloadStart < METHOD_KEY_BYTES) {
-    const snippet = payloadSnippet(frame.buffer, frame.payloadStart, frame.payloadEnd);
-    throw new ConnectionError(FRAME_ERROR, `type ${frame.type}, ${snippet}: unknown_frame`);
-  }
-  return readU32(frame.buffer, frame.payloadStart);
+  return readMethodKey(frame.buffer, frame.payloadStart, frame.payloadEnd);
 }
 
 function handleMethod(channel: Channel, key: number, frame: FrameParser): void {

@@ -1,10 +1,9 @@
 // Tests of src/lib/bytes.ts: integers at their limits against DataView, copies around the point where
 // the method changes, comparison and hashing. Run by every unit test run.
 
-import { assert, assertEquals, assertFalse, assertGreater, assertLess } from "@std/assert";
+import { assert, assertEquals, assertFalse } from "@std/assert";
 import {
   bytesEqual,
-  compareBytes,
   copyBytes,
   copyOfRange,
   hashBytes,
@@ -78,12 +77,6 @@ Deno.test("rangeEquals() compares the range only when lengths agree", () => {
   assert(rangeEquals(bytes, 2, 2, new Uint8Array(0)));
   assert(bytesEqual(bytes, bytes.slice()));
   assertFalse(bytesEqual(bytes, bytes.subarray(1)));
-});
-
-Deno.test("compareBytes() orders like memcmp when one is a prefix of the other", () => {
-  assertEquals(compareBytes(Uint8Array.of(1, 2), Uint8Array.of(1, 2)), 0);
-  assertLess(compareBytes(Uint8Array.of(1), Uint8Array.of(1, 0)), 0);
-  assertGreater(compareBytes(Uint8Array.of(2), Uint8Array.of(1, 200)), 0);
 });
 
 Deno.test("hashBytes() gives FNV-1a's known values when hashing short texts", () => {

@@ -1,5 +1,5 @@
-// Tests of src/lib/text.ts: strict and lenient decoding, cutting inside multi-byte characters and the
-// cache, against the platform's encoder. Run by every unit test run.
+// Tests of src/lib/text.ts: strict and lenient decoding, cutting inside multi-byte characters,
+// against the platform's encoder. Run by every unit test run.
 
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import fc from "fast-check";
@@ -9,7 +9,6 @@ import {
   decodeTextStrict,
   encodeText,
   encodeTextInto,
-  TextCache,
 } from "../../../src/lib/text.ts";
 
 const SEED = 20;
@@ -72,30 +71,4 @@ Deno.test("cutText() returns the longest prefix that fits", () => {
     }),
     { seed: SEED },
   );
-});
-
-Deno.test("TextCache.decode() gives the same text as decoding when slots collide", () => {
-  const cache = new TextCache(2);
-  for (let round = 0; round < 3; round++) {
-    for (let i = 0; i < 50; i++) {
-      const bytes = encodeText(`é-key-${i}`);
-      assertEquals(cache.decode(bytes, 0, bytes.length), `é-key-${i}`);
-    }
-  }
-});
-
-Deno.test("TextCache.decode() is not fooled when the caller reuses its buffer", () => {
-  const cache = new TextCache();
-  const bytes = encodeText("abc");
-  assertEquals(cache.decode(bytes, 0, 3), "abc");
-  bytes[0] = 0x7a;
-  assertEquals(cache.decode(bytes, 0, 3), "zbc");
-  assertEquals(cache.decode(encodeText("abc"), 0, 3), "abc");
-});
-
-Deno.test("TextCache.decode() answers undefined when bytes are not UTF-8", () => {
-  const cache = new TextCache();
-  assertEquals(cache.decode(Uint8Array.of(0xff), 0, 1), undefined);
-  assertEquals(cache.decode(new Uint8Array(300).fill(0xff), 0, 300), undefined);
-  assertEquals(cache.decode(new Uint8Array(300).fill(0x61), 0, 300), "a".repeat(300));
 });
