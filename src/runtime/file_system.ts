@@ -147,6 +147,11 @@ class FolderFile implements FileHandle {
     });
   }
 
+  syncNow(): void {
+    this.#requireOpen();
+    attempt(this.path, () => fs.fdatasyncSync(this.#descriptor));
+  }
+
   read(offset: number, length: number, done: (result: ReadResult) => void): void {
     this.#requireOpen();
     this.#underWay++;

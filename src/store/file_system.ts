@@ -35,6 +35,8 @@ export interface FileHandle {
    * name of a new file needs `syncFolder` besides.
    */
   sync(done: (error: DiskError | null) => void): void;
+  /** The same, at once: for small files that everything hangs on. @throws DiskError */
+  syncNow(): void;
   /** Reads up to `length` bytes at `offset`, fewer at the end of the file; the bytes are the caller's. */
   read(offset: number, length: number, done: (result: ReadResult) => void): void;
   /** The same, at once: for recovery, before anything is served. @throws DiskError */

@@ -80,6 +80,15 @@ export class MemoryHandle implements FileHandle {
     });
   }
 
+  syncNow(): void {
+    this.#requireOpen();
+    const covered = this.#content.beginSync();
+    this.#disk.step("sync", this.path, {
+      whole: () => this.#content.synced(covered),
+      part: () => this.#content.dropped(covered),
+    });
+  }
+
   read(offset: number, length: number, done: (result: ReadResult) => void): void {
     this.#requireOpen();
     const code = this.#disk.plannedError("read", this.path);

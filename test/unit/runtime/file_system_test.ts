@@ -47,6 +47,7 @@ Deno.test("FolderFileSystem writes at offsets and reads back, now and later", ()
     assertEquals(await read(handle, 9, 10), { bytes: new Uint8Array(0), error: null });
     assertEquals(await read(handle, 1, 2), { bytes: new Uint8Array([4, 5]), error: null });
     assertEquals(await synced(handle), null);
+    handle.syncNow();
     handle.close();
   }));
 
@@ -163,6 +164,7 @@ Deno.test({
       symlinkSync("/dev/full", `${folder}/device`);
       const handle = disk.open("device", "readwrite");
       assertEquals((await synced(handle))?.code, "EINVAL");
+      assertEquals(codeOf(() => handle.syncNow()), "EINVAL");
       handle.close();
     }),
 });

@@ -273,6 +273,21 @@ Deno.test("MemoryDisk never makes durable what a failed sync covered", () => {
   assert([...seen].every((text) => text?.endsWith("er")));
 });
 
+Deno.test("FileHandle.syncNow() of a MemoryDisk is a sync that has ended", () => {
+  const { disk, handle } = diskWithFile();
+  put(handle, 0, "new");
+  disk.failNext("sync", "EIO");
+  assertEquals(codeOf(() => handle.syncNow()), "EIO");
+  put(handle, 3, "er");
+  handle.syncNow();
+  const seen = new Set<string | undefined>();
+  for (let seed = 0; seed < 60; seed++) {
+    seen.add(textOf(disk.crash({ kind: "power", prng: new Prng(seed) }), "a"));
+  }
+  assert(seen.has("older") && seen.has("newer"));
+  assert([...seen].every((text) => text?.endsWith("er")));
+});
+
 Deno.test("MemoryDisk.crashAfter() dies in the operation after a number of good ones", () => {
   const { disk, handle } = diskWithFile();
   disk.crashAfter(1);
