@@ -29,7 +29,6 @@ import { type RouteMessage, RouteResult } from "./route.ts";
 import type { VHost } from "./vhost.ts";
 
 export type { MessageSource } from "../store/port.ts";
-
 export { emptySource } from "../store/views.ts";
 
 /** At least one queue matched. */
@@ -65,6 +64,11 @@ export class Publisher implements RouteMessage {
 
   constructor(vhost: VHost) {
     this.#vhost = vhost;
+  }
+
+  /** The first queue that the last message was routed to; null when there was none. */
+  get target(): Queue | null {
+    return this.#route.count > 0 ? this.#route.queues[0]! : null;
   }
 
   /** See {@link RouteMessage}. */

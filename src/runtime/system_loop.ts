@@ -23,4 +23,9 @@ export class SystemLoop implements HostLoop {
   soon(callback: () => void): void {
     setImmediate(callback);
   }
+
+  /** Calls back once after about `delayMs`. */
+  later(delayMs: number, callback: () => void): void {
+    setTimeout(callback, delayMs);
+  }
 }

@@ -9,7 +9,7 @@ export class VirtualLoop implements HostLoop {
   readonly #clock: VirtualClock;
   #armedMs = Infinity;
   #callback: (() => void) | null = null;
-  /** Callbacks of `soon` that have not been called. */
+  /** Callbacks of `soon` and `later` that have not been called. */
   #soonCount = 0;
   #advancing: Promise<void> = Promise.resolve();
 
@@ -37,6 +37,15 @@ export class VirtualLoop implements HostLoop {
       this.#soonCount--;
       callback();
     });
+  }
+
+  /** Calls back once after about `delayMs` of real time; nothing advances before. */
+  later(delayMs: number, callback: () => void): void {
+    this.#soonCount++;
+    setTimeout(() => {
+      this.#soonCount--;
+      callback();
+    }, delayMs);
   }
 
   /**

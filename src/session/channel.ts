@@ -123,12 +123,12 @@ export class Channel implements ConsumerChannel {
     }
   }
 
-  /** Acks the publishes that are safe; true when none is waiting any more. */
-  settleConfirms(safeBatch: number): boolean {
+  /** Confirms the publishes that are decided; true when none is waiting any more. */
+  settleConfirms(): boolean {
     const { confirms, connection, context } = this;
-    if (confirms.hasSafe(safeBatch)) {
-      const count = confirms.settle(connection.writer(), this.number, safeBatch);
-      context.broker.metrics.confirmed += count;
+    const { store, metrics } = context.broker;
+    if (confirms.hasSafe(store.safeBatch)) {
+      confirms.settle(connection.writer(), this.number, store, metrics);
     }
     this.isConfirming = confirms.isWaiting;
     return !this.isConfirming;

@@ -12,6 +12,20 @@ import type { ByteWriter } from "../lib/byte_writer.ts";
 /** The batch of a publish that is safe when the turn is over. */
 export const SAFE_AT_TURN_END = 0;
 
+/** What confirms ask the store. */
+export interface Batches {
+  /** Every batch up to and including this one is decided. */
+  readonly safeBatch: number;
+  /** Whether a decided batch was not kept. */
+  isFailed(batch: number): boolean;
+}
+
+/** What confirms count. */
+export interface ConfirmCounts {
+  confirmed: number;
+  nacked: number;
+}
+
 interface Run {
   lastTag: number;
   batch: number;
@@ -62,23 +76,29 @@ export class Confirms {
     return this.#runs.length > 0 && this.#runs[0]!.batch <= safeBatch;
   }
 
-  /** Acks everything that is safe and returns how many publishes that were. */
-  settle(out: ByteWriter, channel: number, safeBatch: number): number {
-    this.#collect(safeBatch);
-    const count = this.#safeCount;
-    if (count > 0) writeAck(out, channel, this.#safeTag, count > 1);
-    this.#safeCount = 0;
-    return count;
-  }
-
-  #collect(safeBatch: number): void {
+  /** Acks everything that is safe and nacks what a failed batch held; adds to `counts`. */
+  settle(out: ByteWriter, channel: number, store: Batches, counts: ConfirmCounts): void {
     let done = 0;
-    while (done < this.#runs.length && this.#runs[done]!.batch <= safeBatch) {
-      this.#safeTag = this.#runs[done]!.lastTag;
-      this.#safeCount += this.#runs[done]!.count;
-      done++;
+    while (done < this.#runs.length && this.#runs[done]!.batch <= store.safeBatch) {
+      const run = this.#runs[done++]!;
+      if (store.isFailed(run.batch)) {
+        // What is safe goes first: a multiple nack covers everything before it.
+        this.#ack(out, channel, counts);
+        writeNack(out, channel, run.lastTag, run.count > 1);
+        counts.nacked += run.count;
+      } else {
+        this.#safeTag = run.lastTag;
+        this.#safeCount += run.count;
+      }
     }
     if (done > 0) this.#runs = this.#runs.slice(done);
+    this.#ack(out, channel, counts);
+  }
+
+  #ack(out: ByteWriter, channel: number, counts: ConfirmCounts): void {
+    if (this.#safeCount > 0) writeAck(out, channel, this.#safeTag, this.#safeCount > 1);
+    counts.confirmed += this.#safeCount;
+    this.#safeCount = 0;
   }
 
   /** Forgets what is waiting: the channel is gone. */

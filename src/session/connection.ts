@@ -18,6 +18,7 @@ import type { FieldTable } from "../amqp/field_value.ts";
 import { EMPTY_TABLE } from "../amqp/field_value.ts";
 import { RESOURCE_ERROR } from "../amqp/reply_code.ts";
 import type { Owner } from "../broker/names.ts";
+import type { Publisher } from "../broker/publish.ts";
 import type { User } from "../broker/users.ts";
 import type { VHost } from "../broker/vhost.ts";
 import type { ByteWriter } from "../lib/byte_writer.ts";
@@ -73,6 +74,9 @@ export class Connection implements Owner {
   methodKey = 0;
   /** The channel whose unfinished publish may point into the input. */
   attached: Channel | null = null;
+  /** Messages published since `run` began, and by whom the last one. */
+  publishedCount = 0;
+  publisher: Publisher | null = null;
   /** Whether the engine has it in its list of connections with input to run. */
   isQueued = false;
   /** Whether connection.blocked has been sent and not taken back. */
@@ -135,6 +139,7 @@ export class Connection implements Owner {
   /** Runs whole frames until about `bytesMax` bytes are spent; returns how many were. */
   run(bytesMax: number): number {
     let spent = 0;
+    this.publishedCount = 0;
     while (spent < bytesMax && this.input.isRunnable) {
       try {
         spent += this.#runFrames(bytesMax - spent);
@@ -143,6 +148,8 @@ export class Connection implements Owner {
         spent += this.input.parser.frameByteCount;
       }
     }
+    const queue = this.publishedCount > 0 ? this.publisher!.target : null;
+    if (queue !== null) this.context.admission.published(this, queue, this.publishedCount);
     return spent;
   }
 

@@ -9,6 +9,7 @@ import { RawProperties } from "../amqp/raw_properties.ts";
 import type { Broker } from "../broker/broker.ts";
 import type { Limits } from "../broker/limits.ts";
 import type { Logger } from "../lib/logger.ts";
+import { Admission } from "./admission.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import type { Channel } from "./channel.ts";
 import type { Connection } from "./connection.ts";
@@ -34,6 +35,8 @@ export interface ContextOptions {
   random: () => number;
   serverProperties: FieldTable;
   watchesPeers: boolean;
+  /** Has `admission.endWindow` called in a turn after a delay of real time. */
+  later: (delayMs: number) => void;
 }
 
 /** Shared by the connections of one engine. */
@@ -47,6 +50,7 @@ export class SessionContext {
   readonly watchesPeers: boolean;
   readonly zone: Zone = new Zone();
   readonly pool: BufferPool = new BufferPool();
+  readonly admission: Admission;
   timers!: ConnectionTimers;
 
   readonly publishArguments: PublishArguments = new PublishArguments();
@@ -78,6 +82,7 @@ export class SessionContext {
     this.logger = options.logger;
     this.random = options.random;
     this.serverProperties = options.serverProperties;
+    this.admission = new Admission(options.later);
     this.watchesPeers = options.watchesPeers;
   }
 
@@ -85,6 +90,7 @@ export class SessionContext {
   settle(): void {
     if (this.storeWaits.length > 0) this.#resumeWaits();
     if (this.confirming.length > 0) this.#settleConfirms();
+    this.admission.settle();
     if (this.blocked.length > 0 && !this.broker.isMemoryBlocked) {
       for (const connection of this.blocked) connection.unblock();
       this.blocked.length = 0;
@@ -109,11 +115,10 @@ export class SessionContext {
 
   #settleConfirms(): void {
     const { confirming } = this;
-    const { safeBatch } = this.broker.store;
     let kept = 0;
     for (let index = 0; index < confirming.length; index++) {
       const channel = confirming[index]!;
-      if (!channel.settleConfirms(safeBatch)) confirming[kept++] = channel;
+      if (!channel.settleConfirms()) confirming[kept++] = channel;
     }
     confirming.length = kept;
   }

@@ -72,8 +72,10 @@ export class Engine {
       logger,
       random,
       serverProperties: serverProperties(options.product),
+      later: (delayMs) => this.#loop.later(delayMs, this.#onLater),
       watchesPeers: options.watchesPeers ?? true,
     });
+    broker.store.onWake = () => this.#askSoon();
     this.#context.timers = new SchedulerTimers(this.#context, this.#connections);
   }
 
@@ -242,6 +244,14 @@ export class Engine {
       connection.enqueue();
       connection.input.sync();
     }
+  };
+
+  readonly #onLater = (): void => {
+    this.#turn(this.#endWindow);
+  };
+
+  readonly #endWindow = (): void => {
+    this.#context.admission.endWindow();
   };
 
   #arm(): void {

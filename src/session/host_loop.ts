@@ -1,5 +1,5 @@
 // The event loop as the engine sees it: one timer and a way to be called again soon. runtime/
-// implements it, tests drive it by hand. Never calls back from within `arm` or `soon`.
+// implements it, tests drive it by hand. Never calls back from within its own methods.
 
 /** What the engine asks of its host. */
 export interface HostLoop {
@@ -9,4 +9,9 @@ export interface HostLoop {
   disarm(): void;
   /** Calls back after input and output that is ready now has had its turn. */
   soon(callback: () => void): void;
+  /**
+   * Calls back once after about `delayMs` of real time, also where broker time stands still. For
+   * giving the machine's other work a chance, never for anything that is due.
+   */
+  later(delayMs: number, callback: () => void): void;
 }

@@ -12,6 +12,8 @@ export const HOLD_MEMORY = 1;
 export const HOLD_OUTPUT = 2;
 /** Hold: a frame waits for the store, those behind it have to wait too. */
 export const HOLD_STORE = 4;
+/** Hold: consumers have to make up for what the client has published. */
+export const HOLD_ADMISSION = 8;
 
 /** The input of one connection. */
 export class Input {

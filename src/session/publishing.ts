@@ -110,7 +110,9 @@ export function publishNow(
   mandatory: boolean,
   tag: number,
 ): number {
-  const { context } = channel;
+  const { context, connection } = channel;
+  connection.publishedCount++;
+  connection.publisher = channel.publisher;
   context.zone.isBroker = true;
   const outcome = channel.publisher.publish(source);
   context.zone.isBroker = false;

@@ -32,5 +32,6 @@ export function waitForRead(queue: Queue, channel: Channel, resume: () => void):
   const readArrived = () => {
     context.storeWaits.push({ channel, resume, batch: ANY_BATCH });
   };
-  context.zone.run(() => queue.whenRead({ readArrived }));
+  // The queue has dealt with a message that cannot be read: the next attempt finds out how.
+  context.zone.run(() => queue.whenRead({ readArrived, readFailed: readArrived }));
 }

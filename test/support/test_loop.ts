@@ -12,6 +12,7 @@ export class TestLoop implements HostLoop {
   #armedMs = Infinity;
   #callback: (() => void) | null = null;
   #soon: (() => void)[] = [];
+  #later: (() => void)[] = [];
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
@@ -36,6 +37,11 @@ export class TestLoop implements HostLoop {
     this.#soon.push(callback);
   };
 
+  /** Comes when nothing else is left to do now. */
+  later(_delayMs: number, callback: () => void): void {
+    this.#later.push(callback);
+  }
+
   /** Runs one round of what was to come soon; false when there was nothing. */
   step(): boolean {
     const callbacks = this.#soon;
@@ -44,11 +50,19 @@ export class TestLoop implements HostLoop {
     return callbacks.length > 0;
   }
 
+  /** Runs what was to come later. */
+  stepLater(): void {
+    const callbacks = this.#later;
+    this.#later = [];
+    for (const callback of callbacks) callback();
+  }
+
   /** Runs what was to come soon until nothing is left. */
   settle(): void {
     let rounds = 0;
-    while (this.step()) {
+    while (this.step() || this.#later.length > 0) {
       if (++rounds > ROUNDS_MAX) throw new Error("the loop never comes to rest");
+      if (this.#soon.length === 0) this.stepLater();
     }
     if (this.#armedMs <= this.#clock.monotonicMs()) this.#fire();
   }

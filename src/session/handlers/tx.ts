@@ -2,7 +2,7 @@
 // tx.ts. A commit is answered when everything it published is safe; until then the connection's later
 // frames wait.
 
-import { ChannelError } from "../../amqp/errors.ts";
+import { ChannelError, ConnectionError } from "../../amqp/errors.ts";
 import type { FrameParser } from "../../amqp/frame_parser.ts";
 import {
   decodeTxCommit,
@@ -15,7 +15,7 @@ import {
   writeTxRollbackOk,
   writeTxSelectOk,
 } from "../../amqp/methods_gen.ts";
-import { PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
+import { PRECONDITION_FAILED, RESOURCE_ERROR } from "../../amqp/reply_code.ts";
 import { PUBLISH_LOGGED } from "../../broker/publish.ts";
 import { NACK, REJECT } from "../../broker/unacked.ts";
 import type { Channel } from "../channel.ts";
@@ -69,10 +69,16 @@ function commit(channel: Channel, tx: Transaction): void {
   channel.acked();
   const { store } = context.broker;
   if ((outcomes & PUBLISH_LOGGED) !== 0) {
+    const batch = store.openBatch;
     waitForBatch({
       channel,
-      batch: store.openBatch,
-      resume: () => writeTxCommitOk(connection.writer(), number),
+      batch,
+      resume: () => {
+        if (store.isFailed(batch)) {
+          throw new ConnectionError(RESOURCE_ERROR, "commit was not stored");
+        }
+        writeTxCommitOk(connection.writer(), number);
+      },
     });
   } else writeTxCommitOk(connection.writer(), number);
 }

@@ -3,6 +3,8 @@
 import { assertEquals } from "@std/assert";
 import * as M from "../../../src/amqp/methods_gen.ts";
 import { Confirms, SAFE_AT_TURN_END } from "../../../src/session/confirms.ts";
+import { FrameParser } from "../../../src/amqp/frame_parser.ts";
+import { readU32 } from "../../../src/lib/bytes.ts";
 import { ByteWriter } from "../../../src/lib/byte_writer.ts";
 import { joined } from "../../support/amqp_client.ts";
 import type { ClientChannel } from "../../support/client_channel.ts";
@@ -80,12 +82,21 @@ Deno.test("confirm.select with nowait is not answered", () => {
   assertEquals(channel.client.inbox.length, 0);
 });
 
-function acks(confirms: Confirms, safeBatch: number): number[] {
+/** What `settle` writes when batches up to `safeBatch` are decided: `+3*`, `-5`. */
+function settled(confirms: Confirms, safeBatch: number, failed: number[] = []): string[] {
   const out = new ByteWriter();
-  confirms.settle(out, 1, safeBatch);
-  if (out.byteCount === 0) return [];
-  const { deliveryTag, multiple } = M.decodeBasicAck(out.bytes, 11, out.byteCount - 1);
-  return [deliveryTag, multiple ? 1 : 0];
+  const store = { safeBatch, isFailed: (batch: number) => failed.includes(batch) };
+  confirms.settle(out, 1, store, { confirmed: 0, nacked: 0 });
+  const parser = new FrameParser();
+  parser.push(out.bytes, 0, out.byteCount);
+  const texts: string[] = [];
+  while (parser.next()) {
+    const { buffer, payloadStart, payloadEnd } = parser;
+    const args = M.decodeBasicAck(buffer, payloadStart + 4, payloadEnd);
+    const sign = readU32(buffer, payloadStart) === M.BASIC_ACK ? "+" : "-";
+    texts.push(`${sign}${args.deliveryTag}${args.multiple ? "*" : ""}`);
+  }
+  return texts;
 }
 
 Deno.test("Confirms never acks past a publish that waits for its batch", () => {
@@ -95,21 +106,21 @@ Deno.test("Confirms never acks past a publish that waits for its batch", () => {
   confirms.accepted(confirms.nextTag(), SAFE_AT_TURN_END);
   confirms.accepted(confirms.nextTag(), 6);
   assertEquals(confirms.hasSafe(4), true);
-  assertEquals(acks(confirms, 4), [1, 0]);
+  assertEquals(settled(confirms, 4), ["+1"]);
   assertEquals(confirms.hasSafe(4), false);
-  assertEquals(acks(confirms, 4), []);
+  assertEquals(settled(confirms, 4), []);
   assertEquals(confirms.isWaiting, true);
-  assertEquals(acks(confirms, 5), [3, 1]);
+  assertEquals(settled(confirms, 5), ["+3*"]);
   confirms.accepted(confirms.nextTag(), SAFE_AT_TURN_END);
-  assertEquals(acks(confirms, 6), [5, 1]);
+  assertEquals(settled(confirms, 6), ["+5*"]);
   assertEquals(confirms.isWaiting, false);
 });
 
 Deno.test("Confirms acks several batches that became safe together at once", () => {
   const confirms = new Confirms();
   for (const batch of [1, 1, 2, 3]) confirms.accepted(confirms.nextTag(), batch);
-  assertEquals(acks(confirms, 2), [3, 1]);
-  assertEquals(acks(confirms, 3), [4, 0]);
+  assertEquals(settled(confirms, 2), ["+3*"]);
+  assertEquals(settled(confirms, 3), ["+4"]);
 });
 
 Deno.test("Confirms forgets everything when its channel is gone", () => {
@@ -117,5 +128,12 @@ Deno.test("Confirms forgets everything when its channel is gone", () => {
   confirms.accepted(confirms.nextTag(), SAFE_AT_TURN_END);
   confirms.accepted(confirms.nextTag(), 9);
   confirms.clear();
-  assertEquals([confirms.isWaiting, acks(confirms, 99)], [false, []]);
+  assertEquals([confirms.isWaiting, settled(confirms, 99)], [false, []]);
+});
+
+Deno.test("Confirms nacks what a failed batch held, after acking what came before", () => {
+  const confirms = new Confirms();
+  for (const batch of [1, 1, 2, 2, 3]) confirms.accepted(confirms.nextTag(), batch);
+  assertEquals(settled(confirms, 3, [2]), ["+2*", "-4*", "+5"]);
+  assertEquals(confirms.isWaiting, false);
 });
