@@ -4,6 +4,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { TEST_TIMEOUT_MS } from "../../test/support/runners/timeout.ts";
 import { run } from "./process.ts";
 import { bunCommand, denoCommand, nodeCommand, ROOT, type RuntimeName } from "./runtimes.ts";
 import { addCheck, addTally, emptyTally, readJunit, type Tally } from "./tally.ts";
@@ -13,9 +14,6 @@ export const SUITES: readonly string[] = ["unit", "model", "simulation", "client
 
 /** Tests of tools that run under Deno alone. */
 const DENO_ONLY = "test/unit/scripts/";
-
-/** One test may take this long, where the runner can bound it. */
-const TEST_TIMEOUT_MS = 180_000;
 
 /** All tests of one runtime may take this long. */
 const RUN_TIMEOUT_MS = 900_000;
@@ -88,6 +86,7 @@ function testCommand(request: TestRun, files: string[], report: string): string[
     return [
       ...denoCommand(),
       ...["test", "-A", "--no-check", "--sanitize-ops", "--sanitize-resources"],
+      "--preload=./test/support/runners/deno_preload.ts",
       ...["--reporter=pretty", `--junit-path=${report}`],
       ...files,
     ];
