@@ -14,6 +14,7 @@ import {
   type OpenMode,
   type ReadResult,
 } from "../store/file_system.ts";
+import { attempt, diskError, ignoring } from "./disk_attempt.ts";
 
 // Messages are nobody else's business; a group may be let in for backups.
 const FOLDER_MODE = 0o750;
@@ -242,32 +243,4 @@ function syncFolderAt(absolute: string): void {
   } finally {
     fs.closeSync(descriptor);
   }
-}
-
-function attempt<T>(path: string, operation: () => T): T {
-  try {
-    return operation();
-  } catch (error) {
-    throw diskError(path, error);
-  }
-}
-
-function ignoring(code: string, operation: () => void): void {
-  try {
-    operation();
-  } catch (error) {
-    if (codeOf(error) !== code) throw error;
-  }
-}
-
-function diskError(path: string, cause: unknown): DiskError {
-  return cause instanceof DiskError ? cause : new DiskError(codeOf(cause), path, { cause });
-}
-
-/** The system's name of a failure, or the runtime's where a permission of its own refuses. */
-function codeOf(cause: unknown): string {
-  if (typeof cause !== "object" || cause === null) return "EIO";
-  const { code, name } = cause as { code?: unknown; name?: unknown };
-  if (typeof code === "string" && code !== "") return code;
-  return typeof name === "string" ? name : "EIO";
 }
