@@ -75,6 +75,11 @@ export class Broker {
     return ++this.#lastQueueId;
   }
 
+  /** Ids up to this one have been used in earlier lives of the node. */
+  skipQueueIds(lastQueueId: number): void {
+    this.#lastQueueId = Math.max(this.#lastQueueId, lastQueueId);
+  }
+
   /** Starts a turn at broker time `nowMs` and runs the timers that are due, at most a budget of them. */
   beginTurn(nowMs: number): void {
     this.nowMs = Math.max(this.nowMs, nowMs);
@@ -92,8 +97,8 @@ export class Broker {
 
   /** Ends the turn: its batch, a bounded step of housekeeping and the look at memory. */
   endTurn(): void {
-    this.store.commit();
-    this.#hasHousekeeping = this.store.maintain();
+    this.store.commit(this.nowMs);
+    this.#hasHousekeeping = this.store.maintain(this.nowMs);
     const limit = this.limits.memoryBytesMax;
     const threshold = this.#isMemoryBlocked ? limit * MEMORY_RESUME_RATIO : limit;
     this.#isMemoryBlocked = this.memoryBytes > threshold;

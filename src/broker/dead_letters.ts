@@ -99,6 +99,16 @@ export class DeadLetters implements ReadWaiter {
     this.#isWaiting = false;
   }
 
+  /** Told by the store that the oldest dead letter cannot be read: there is nothing left to publish. */
+  readFailed(error: Error): void {
+    this.#isWaiting = false;
+    const letter = this.#letters[this.#next++]!;
+    this.#broker.metrics.deadLettersDropped++;
+    const fields = { queue: letter.queue.name, error: error.message };
+    this.#broker.logger.log("error", "dead letter is lost: it cannot be read", fields);
+    this.#finish(letter);
+  }
+
   #finish(letter: DeadLetter): void {
     const { store } = this.#broker;
     if (letter.position >= 0 && !letter.queue.isDeleted) {

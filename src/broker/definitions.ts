@@ -1,8 +1,10 @@
 // Topology as the commit log sees it: one key and one JSON-ready value per durable exchange, queue and
-// binding. Entered by the registries of a vhost when something is made or goes; a store that keeps no
-// entries is never bothered. Arguments keep their type tags, so that reading them back loses nothing.
+// binding. Entered by the registries of a vhost when something is made or goes, and read back by
+// recovery.ts; a store that keeps no entries is never bothered. Arguments keep their type tags, so
+// that reading them back loses nothing.
 
 import type { FieldTable, FieldValue } from "../amqp/field_value.ts";
+import { wholeNumber } from "../amqp/field_value.ts";
 import type { EntrySink } from "../store/port.ts";
 import type { Binding } from "./binding.ts";
 import type { Exchange } from "./exchange.ts";
@@ -85,4 +87,74 @@ export function defineBinding(entries: EntrySink, vhost: string, binding: Bindin
 /** Enters that a binding between durable ends is gone. */
 export function undefineBinding(entries: EntrySink, vhost: string, binding: Binding): void {
   entries.undefined("binding", keyOf(vhost, binding.source.name, binding.key));
+}
+
+/** A durable exchange as it was entered. */
+export interface ExchangeDefinition {
+  readonly vhost: string;
+  readonly name: string;
+  readonly type: string;
+  readonly autoDelete: boolean;
+  readonly internal: boolean;
+  readonly arguments: Json;
+}
+
+/** A durable queue as it was entered. */
+export interface QueueDefinition {
+  readonly vhost: string;
+  readonly id: number;
+  readonly name: string;
+  readonly autoDelete: boolean;
+  readonly arguments: Json;
+}
+
+/** A binding between durable ends as it was entered. */
+export interface BindingDefinition {
+  readonly vhost: string;
+  readonly source: string;
+  readonly destination: string;
+  readonly destinationType: "queue" | "exchange";
+  readonly routingKey: string;
+  readonly arguments: Json;
+}
+
+/** The table that {@link tableJson} wrote. */
+export function tableFromJson(json: Json): FieldTable {
+  const table = new Map<string, FieldValue>();
+  for (const [name, tag, value] of json as [string, string, Json][]) {
+    table.set(name, valueFromJson(tag, value));
+  }
+  return table;
+}
+
+function valueFromJson(tag: string, json: Json): FieldValue {
+  switch (tag) {
+    case "V":
+      return { tag };
+    case "D": {
+      const [scale, value] = json as [number, number];
+      return { tag, scale, value };
+    }
+    case "f":
+    case "d":
+      return { tag, value: Number(json) };
+    case "S":
+      return { tag, value: typeof json === "string" ? json : bytesFromJson(json) };
+    case "x":
+      return { tag, value: bytesFromJson(json) };
+    case "A":
+      return { tag, value: (json as [string, Json][]).map((item) => valueFromJson(...item)) };
+    case "F":
+      return { tag, value: tableFromJson(json) };
+    case "t":
+      return { tag, value: json as boolean };
+    default: {
+      const value = typeof json === "string" ? wholeNumber(BigInt(json)) : json as number;
+      return { tag: tag as "l", value };
+    }
+  }
+}
+
+function bytesFromJson(json: Json): Uint8Array {
+  return Uint8Array.from((json as { bytes: number[] }).bytes);
 }

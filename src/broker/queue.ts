@@ -4,7 +4,7 @@
 // longer keep becomes the broker's dead-letter work.
 
 import { ChannelError } from "../amqp/errors.ts";
-import { ACCESS_REFUSED } from "../amqp/reply_code.ts";
+import { ACCESS_REFUSED, RESOURCE_ERROR } from "../amqp/reply_code.ts";
 import {
   ENTRY_COUNT_MASK,
   ENTRY_REDELIVERED,
@@ -73,6 +73,8 @@ export class Queue implements ReadWaiter {
   readonly #hasLengthLimit: boolean;
   readonly #view: RecordView = emptyView();
   #readWaiters: ReadWaiter[] = [];
+  /** Why the head cannot be read; a purge gets over it. */
+  #failure: Error | null = null;
 
   constructor(
     vhost: VHost,
@@ -173,6 +175,18 @@ export class Queue implements ReadWaiter {
     this.#becameReady(endMs);
   }
 
+  /** Takes over a message that stood here before the node started; positions must rise. */
+  restore(message: { ref: number; position: number; entry: number }): void {
+    const { ref, position, entry } = message;
+    const view = this.#view;
+    this.broker.store.describe(ref, view);
+    const endMs = this.expiryOf(view);
+    this.lane.nextPosition = position;
+    this.lane.push(ref, entry, endMs);
+    this.readyBytes += view.bodyEnd - view.bodyStart;
+    if (endMs !== Infinity) this.#timers.watchExpiry(endMs);
+  }
+
   /** When a message of this queue expires: the earlier of its own and the queue's time to live. */
   expiryOf(view: RecordView): number {
     return Math.min(view.expiryMs, view.arrivalMs + this.args.messageTtlMs);
@@ -204,6 +218,7 @@ export class Queue implements ReadWaiter {
   /** Takes the head into `delivery` for basic.get. */
   get(delivery: Delivery): number {
     this.touch();
+    this.#assertReadable();
     for (;;) {
       const state = this.lane.head(this);
       if (state === HEAD_EMPTY) return GET_EMPTY;
@@ -254,9 +269,32 @@ export class Queue implements ReadWaiter {
     for (const waiter of waiters) waiter.readArrived();
   }
 
+  /** Told by the store that the head cannot be read: nothing can be taken out any more. */
+  readFailed(error: Error): void {
+    this.#failure = error;
+    const fields = { queue: this.name, vhost: this.vhost.name, error: error.message };
+    this.broker.logger.log("error", "queue is closed: its head cannot be read", fields);
+    this.#dropConsumers();
+    this.readArrived();
+  }
+
   /** Tells `waiter` once when a `get` that was pending may be tried again. */
   whenRead(waiter: ReadWaiter): void {
     this.#readWaiters.push(waiter);
+  }
+
+  #assertReadable(): void {
+    if (this.#failure === null) return;
+    const name = describe("queue", this.name, this.vhost.name);
+    throw new ChannelError(RESOURCE_ERROR, `${name} cannot be read: ${this.#failure.message}`);
+  }
+
+  #dropConsumers(): void {
+    for (const consumer of [...this.consumers.all]) {
+      consumer.isCancelled = true;
+      this.consumers.remove(consumer);
+      consumer.channel.cancelled(consumer);
+    }
   }
 
   // --- settlement, called by unacked.ts
@@ -365,6 +403,7 @@ export class Queue implements ReadWaiter {
 
   /** Adds a consumer; 403 when an exclusive one is or would be in the way. */
   consume(options: ConsumeOptions): Consumer {
+    this.#assertReadable();
     const hasExclusive = this.consumers.first?.exclusive === true;
     if (hasExclusive || (options.exclusive && this.consumers.count > 0)) {
       const name = describe("queue", this.name, this.vhost.name);
@@ -400,6 +439,7 @@ export class Queue implements ReadWaiter {
     if (!this.isDeleted) this.#entries?.purged(this.id);
     let purged = this.lane.clear((ref) => store.release(ref, this.id));
     this.readyBytes = 0;
+    this.#failure = null;
     if (this.retries !== null) purged += this.retries.clear();
     this.#timers.expireNext(Infinity);
     return purged;
@@ -415,11 +455,7 @@ export class Queue implements ReadWaiter {
     this.purge();
     this.#timers.stop();
     this.retries?.close();
-    for (const consumer of [...this.consumers.all]) {
-      consumer.isCancelled = true;
-      this.consumers.remove(consumer);
-      consumer.channel.cancelled(consumer);
-    }
+    this.#dropConsumers();
     return readyCount;
   }
 }

@@ -78,6 +78,15 @@ export class QueueRegistry {
     return queue;
   }
 
+  /** Makes a queue that was there before the node started, under its old id. */
+  restore(spec: QueueSpec, id: number): Queue {
+    const args = parseQueueArguments(spec, this.#vhost.name);
+    const queue = new Queue(this.#vhost, id, { spec, args, owner: null });
+    this.all.set(spec.name, queue);
+    this.#vhost.topologyEpoch += 1;
+    return queue;
+  }
+
   #assertRoom(name: string): void {
     const { queueCountMax } = this.#vhost.broker.limits;
     if (this.#vhost.countInNode((vhost) => vhost.queues.size) < queueCountMax) return;

@@ -6,7 +6,7 @@ import { SchedulerFullError } from "../schedule/scheduler.ts";
 import { ENTRY_COUNT_MASK, type RecordView } from "../store/port.ts";
 import { emptyView } from "../store/views.ts";
 import type { RetrySettings } from "./arguments/queue_arguments.ts";
-import { RetryQueue } from "./delayed.ts";
+import { type DelayedMessage, RetryQueue } from "./delayed.ts";
 import { retryQueueName } from "./names.ts";
 import type { Queue } from "./queue.ts";
 import { retryDelayMs } from "./retry.ts";
@@ -41,6 +41,12 @@ export class Retries {
     this.#queue.entriesFor(view)?.delayed(this.#queue.id, position, ref, { dueMs, entry });
     broker.metrics.retryScheduled++;
     return true;
+  }
+
+  /** Takes over a message that was delayed before the node started; false when it cannot be held. */
+  restore(message: DelayedMessage, view: RecordView): boolean {
+    const { ref, position, entry, bodyBytes, dueMs } = message;
+    return this.#hold(ref, position, { entry, bodyBytes, dueMs }, view);
   }
 
   /** Gives up every delayed message and says how many there were. */

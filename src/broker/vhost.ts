@@ -121,6 +121,11 @@ export class VHost {
     return this.#queues.declare(spec, owner);
   }
 
+  /** Makes a durable queue that was there before the node started, under its old id. */
+  restoreQueue(spec: QueueSpec, id: number): Queue {
+    return this.#queues.restore(spec, id);
+  }
+
   /** queue.declare, passive; counts as use of the queue, as in RabbitMQ. */
   passiveQueue(name: string, owner: Owner): Queue {
     const queue = this.#queues.access(withoutLineBreaks(name), owner);

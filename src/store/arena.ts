@@ -6,13 +6,17 @@ import { assert } from "../lib/assert.ts";
 import {
   Block,
   holderCountAt,
+  isStubAt,
   moveRecord,
   recordBytesAt,
   recordBytesOf,
   recordRefAt,
   setHolderCountAt,
+  STUB_BYTES,
+  type StubMeta,
   viewRecord,
   writeRecord,
+  writeStub,
 } from "./block.ts";
 import type { MessageSource, RecordView } from "./port.ts";
 import { ReferenceTable } from "./reference_table.ts";
@@ -59,34 +63,88 @@ export class Arena {
 
   /** Copies a message in and returns its body reference. */
   append(message: MessageSource, holderCount: number): number {
-    const recordBytes = recordBytesOf(message);
-    const block = this.#blockFor(recordBytes);
+    const block = this.#blockFor(recordBytesOf(message));
     const ref = this.#references.allocate();
-    const at = writeRecord(block, message, ref);
-    setHolderCountAt(block, at, holderCount);
-    this.#references.place(ref, block.index, at);
-    this.#liveBytes += recordBytes;
+    this.#place(ref, block, writeRecord(block, message, ref), holderCount);
     return ref;
   }
 
-  /** One holder fewer; frees the record with the last one. */
-  release(ref: number): void {
+  /** One holder fewer; frees the record with the last one and says whether it did. */
+  release(ref: number): boolean {
     const block = this.#blocks[this.#references.blockOf(ref)]!;
     const at = this.#references.offsetOf(ref);
     const holderCount = holderCountAt(block, at);
     assert(holderCount > 0 && recordRefAt(block, at) === ref, "release of a free record");
     setHolderCountAt(block, at, holderCount - 1);
-    if (holderCount > 1) return;
+    if (holderCount > 1) return false;
     const recordBytes = recordBytesAt(block, at);
     this.#references.free(ref);
     this.#liveBytes -= recordBytes;
     block.liveBytes -= recordBytes;
     if (block.liveBytes === 0) this.#emptied(block);
+    return true;
   }
 
-  /** Points `view` at a live record. */
-  open(ref: number, view: RecordView): void {
+  /** Fills in what is known of a live record; its parts only if they are in memory. */
+  describe(ref: number, view: RecordView): void {
     viewRecord(this.#blocks[this.#references.blockOf(ref)]!, this.#references.offsetOf(ref), view);
+  }
+
+  /** Points `view` at a live record; false when its parts are not in memory. */
+  open(ref: number, view: RecordView): boolean {
+    const block = this.#blocks[this.#references.blockOf(ref)]!;
+    const at = this.#references.offsetOf(ref);
+    if (isStubAt(block, at)) return false;
+    viewRecord(block, at, view);
+    return true;
+  }
+
+  /** Whether the parts of a record are in memory. */
+  isResident(ref: number): boolean {
+    const block = this.#blocks[this.#references.blockOf(ref)]!;
+    return !isStubAt(block, this.#references.offsetOf(ref));
+  }
+
+  /** Takes in a record whose parts are on a disk; returns its body reference. */
+  appendStub(meta: StubMeta, holderCount: number): number {
+    const block = this.#blockFor(STUB_BYTES);
+    const ref = this.#references.allocate();
+    const at = writeStub(block, meta, ref);
+    this.#place(ref, block, at, holderCount);
+    return ref;
+  }
+
+  /** Gives up the parts of a record that a disk has; its body reference stays. */
+  evict(ref: number, meta: StubMeta): void {
+    const holderCount = this.#drop(ref);
+    const block = this.#blockFor(STUB_BYTES);
+    this.#place(ref, block, writeStub(block, meta, ref), holderCount);
+  }
+
+  /** Brings the parts of a record back. */
+  fill(ref: number, message: MessageSource): void {
+    const holderCount = this.#drop(ref);
+    const block = this.#blockFor(recordBytesOf(message));
+    this.#place(ref, block, writeRecord(block, message, ref), holderCount);
+  }
+
+  #place(ref: number, block: Block, at: number, holderCount: number): void {
+    setHolderCountAt(block, at, holderCount);
+    this.#references.place(ref, block.index, at);
+    this.#liveBytes += recordBytesAt(block, at);
+  }
+
+  // Takes a live record out of its block and says how many hold it; it must be placed anew.
+  #drop(ref: number): number {
+    const block = this.#blocks[this.#references.blockOf(ref)]!;
+    const at = this.#references.offsetOf(ref);
+    const holderCount = holderCountAt(block, at);
+    const recordBytes = recordBytesAt(block, at);
+    setHolderCountAt(block, at, 0);
+    this.#liveBytes -= recordBytes;
+    block.liveBytes -= recordBytes;
+    if (block.liveBytes === 0) this.#emptied(block);
+    return holderCount;
   }
 
   /** Moves at most a bounded piece of survivors together; true when more is worth moving. */

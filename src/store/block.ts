@@ -12,11 +12,15 @@
 //   32      4     propertiesBytes
 //   36      4     addressBytes << 16 | flags << 8 | priority
 //   40      …     address | properties | body | padding
+//
+// A stub is a header alone: it keeps what is known of a record whose parts are on a disk only.
 
 import { copyBytes } from "../lib/bytes.ts";
 import type { MessageSource, RecordView } from "./port.ts";
 
 const HEADER_BYTES = 40;
+// Only here, never in a view: the parts of the record are not in memory.
+const FLAG_STUB = 0x80;
 
 /** A block of arena memory; records follow each other from the start to `usedBytes`. */
 export class Block {
@@ -92,11 +96,46 @@ export function viewRecord(block: Block, at: number, view: RecordView): void {
   view.propertiesEnd = bodyStart;
   view.bodyStart = bodyStart;
   view.bodyEnd = bodyStart + words[word + 3]!;
-  view.flags = (meta >>> 8) & 0xff;
+  view.flags = (meta >>> 8) & 0x7f;
   view.priority = meta & 0xff;
   const double = (at >>> 3) + 2;
   view.arrivalMs = block.doubles[double]!;
   view.expiryMs = block.doubles[double + 1]!;
+}
+
+/** What a stub keeps of a record. */
+export interface StubMeta {
+  flags: number;
+  priority: number;
+  bodyBytes: number;
+  arrivalMs: number;
+  expiryMs: number;
+}
+
+/** Bytes a stub takes. */
+export const STUB_BYTES: number = HEADER_BYTES;
+
+/** Writes a stub at the end of the block, which has room for it; returns its offset. */
+export function writeStub(block: Block, meta: StubMeta, ref: number): number {
+  const at = block.usedBytes;
+  const word = at >>> 2;
+  const { words } = block;
+  words[word] = STUB_BYTES;
+  words[word + 1] = ref;
+  words[word + 3] = meta.bodyBytes;
+  words[word + 8] = 0;
+  words[word + 9] = ((meta.flags | FLAG_STUB) << 8) | meta.priority;
+  const double = (at >>> 3) + 2;
+  block.doubles[double] = meta.arrivalMs;
+  block.doubles[double + 1] = meta.expiryMs;
+  block.usedBytes = at + STUB_BYTES;
+  block.liveBytes += STUB_BYTES;
+  return at;
+}
+
+/** Whether the record at `at` is a stub. */
+export function isStubAt(block: Block, at: number): boolean {
+  return (block.words[(at >>> 2) + 9]! & (FLAG_STUB << 8)) !== 0;
 }
 
 /** Whole size of the record at `at`. */

@@ -25,7 +25,8 @@ export class MemoryLane implements ReadyLane {
   #first: LaneChunk | null = null;
   #last: LaneChunk | null = null;
   #requeued: RequeuedHeap | null = null;
-  #nextPosition = 1;
+  /** The position that the next push takes. */
+  nextPosition = 1;
   readonly #pool: ChunkPool;
   readonly #account: MemoryAccount;
 
@@ -35,14 +36,20 @@ export class MemoryLane implements ReadyLane {
   }
 
   push(ref: number, entry: number, expiryMs: number): number {
-    let chunk = this.#last;
-    if (chunk === null || chunk.tail === chunk.capacity) chunk = this.#openChunk();
+    const chunk = this.#tailChunk();
     const index = chunk.tail++;
     chunk.refs[index] = ref;
     chunk.entries[index] = entry;
     if (expiryMs !== Infinity || chunk.expiries !== null) this.#setExpiry(chunk, index, expiryMs);
     this.messageCount++;
-    return this.#nextPosition++;
+    return this.nextPosition++;
+  }
+
+  #tailChunk(): LaneChunk {
+    const last = this.#last;
+    if (last === null || last.tail === last.capacity) return this.#openChunk();
+    // Positions may have been skipped at recovery; a chunk implies its own.
+    return last.base + last.tail === this.nextPosition ? last : this.#openChunk();
   }
 
   restore(position: number, ref: number, entry: number, expiryMs: number): void {
@@ -160,7 +167,7 @@ export class MemoryLane implements ReadyLane {
   }
 
   #openChunk(): LaneChunk {
-    const chunk = this.#pool.take(this.#nextPosition, this.#last === null);
+    const chunk = this.#pool.take(this.nextPosition, this.#last === null);
     this.#account(chunk.memoryBytes);
     if (this.#last === null) this.#first = chunk;
     else this.#last.next = chunk;

@@ -10,6 +10,10 @@ import type { EntrySink, MessageSource, ReadWaiter, ReadyLane, RecordView, Store
 /** A {@link Store} without files. */
 export class MemoryStore implements Store {
   readonly entries: EntrySink | null;
+  readonly isReadOnly = false;
+  readonly isDiskLow = false;
+  /** Never called: nothing here finishes later. */
+  onWake: () => void = () => {};
   #openBatch = 1;
   #laneBytes = 0;
   readonly #arena = new Arena();
@@ -32,12 +36,11 @@ export class MemoryStore implements Store {
   }
 
   describe(ref: number, view: RecordView): void {
-    this.#arena.open(ref, view);
+    this.#arena.describe(ref, view);
   }
 
   open(ref: number, view: RecordView): boolean {
-    this.#arena.open(ref, view);
-    return true;
+    return this.#arena.open(ref, view);
   }
 
   request(_ref: number, waiter: ReadWaiter): void {
@@ -56,11 +59,15 @@ export class MemoryStore implements Store {
     return this.#openBatch - 1;
   }
 
-  commit(): void {
+  commit(_nowMs: number): void {
     this.#openBatch++;
   }
 
-  maintain(): boolean {
+  isFailed(_batch: number): boolean {
+    return false;
+  }
+
+  maintain(_nowMs: number): boolean {
     return this.#arena.compact();
   }
 

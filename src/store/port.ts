@@ -61,9 +61,12 @@ export interface RecordView {
   expiryMs: number;
 }
 
-/** Told that bytes it asked for are resident now; called at the start of a later turn. */
+/** Told in a later turn what became of the bytes it asked for. */
 export interface ReadWaiter {
+  /** They are resident now. */
   readArrived(): void;
+  /** They cannot be read. */
+  readFailed(error: Error): void;
 }
 
 /** Receives each message a lane gives up while it is swept. */
@@ -77,6 +80,8 @@ export interface ReadyLane {
   readonly messageCount: number;
   /** Appends at the tail and returns the position taken. */
   push(ref: number, entry: number, expiryMs: number): number;
+  /** The position that the next push takes; recovery moves it forward before it pushes. */
+  nextPosition: number;
   /** Puts a message back at a position it held before. */
   restore(position: number, ref: number, entry: number, expiryMs: number): void;
   /** Loads the head into the `head*` fields; HEAD_READY, HEAD_EMPTY or HEAD_PENDING. */
@@ -158,12 +163,20 @@ export interface Store {
   readonly entries: EntrySink | null;
   /** Number of the batch that entries made now will belong to. */
   readonly openBatch: number;
-  /** Ends the turn's batch. */
-  commit(): void;
-  /** Every batch up to and including this number is safe. */
+  /** Ends the turn's batch at broker time `nowMs`. */
+  commit(nowMs: number): void;
+  /** Every batch up to and including this number is decided: safe, unless it has failed. */
   readonly safeBatch: number;
-  /** Does a bounded piece of housekeeping (compaction); true when more is waiting. */
-  maintain(): boolean;
+  /** Whether a decided batch failed: what it held must be refused to its publishers. */
+  isFailed(batch: number): boolean;
+  /** Persistent messages cannot be kept at the moment; publishes of them have to be refused. */
+  readonly isReadOnly: boolean;
+  /** The disk is nearly full: publishers are to be blocked until there is room. */
+  readonly isDiskLow: boolean;
+  /** Whoever runs turns; told that a sync or a read has finished and a turn should follow. */
+  onWake: () => void;
+  /** Does a bounded piece of housekeeping; true when more can be done at once. */
+  maintain(nowMs: number): boolean;
   /** Bytes of memory held for messages: arenas, tables and lanes. */
   readonly memoryBytes: number;
   /** Bytes of live records. */

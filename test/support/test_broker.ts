@@ -108,7 +108,13 @@ export class TestBroker {
   readonly #source = emptySource();
 
   constructor(
-    options: { limits?: Partial<Limits>; store?: Store; seed?: number; users?: Users } = {},
+    options: {
+      limits?: Partial<Limits>;
+      store?: Store;
+      seed?: number;
+      nowMs?: number;
+      users?: Users;
+    } = {},
   ) {
     const prng = new Prng(options.seed ?? 1);
     this.broker = new Broker({
@@ -121,7 +127,7 @@ export class TestBroker {
     });
     this.vhost = this.broker.vhosts.get("/")!;
     this.#publisher = new Publisher(this.vhost);
-    this.broker.beginTurn(1_000_000);
+    this.broker.beginTurn(options.nowMs ?? 1_000_000);
   }
 
   get nowMs(): number {

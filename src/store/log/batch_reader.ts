@@ -22,6 +22,8 @@ export interface RecordMeta {
   bodyBytes: number;
   arrivalMs: number;
   expiryMs: number;
+  /** Checksum of its parts. */
+  checksum: number;
   /** Where its parts begin in the bytes it was read from. */
   partsAt: number;
 }
@@ -74,15 +76,6 @@ export function batchAt(bytes: Uint8Array, start: number, seed: number): BatchPl
   return { number, timeMs: view.getFloat64(0), start, payloadStart, end };
 }
 
-/** The next batch that checks at or after `from`, on a multiple of 8; null when none follows. */
-export function nextBatch(bytes: Uint8Array, from: number, seed: number): BatchPlace | null {
-  for (let at = from; at + format.BATCH_HEADER_BYTES <= bytes.length; at += 8) {
-    const batch = batchAt(bytes, at, seed);
-    if (batch !== null) return batch;
-  }
-  return null;
-}
-
 /** Decodes entries; reusable. */
 export class EntryReader {
   readonly #reader = new VarintReader(new Uint8Array(0));
@@ -96,6 +89,7 @@ export class EntryReader {
     bodyBytes: 0,
     arrivalMs: 0,
     expiryMs: 0,
+    checksum: 0,
     partsAt: 0,
   };
 
@@ -202,6 +196,9 @@ export class EntryReader {
     record.bodyBytes = reader.next();
     record.arrivalMs = this.#f64();
     record.expiryMs = (flags & format.RECORD_HAS_EXPIRY) === 0 ? Infinity : this.#f64();
+    if (reader.at + 4 > reader.end) throw new BatchFormatError("entry is cut short");
+    record.checksum = readU32(reader.bytes, reader.at);
+    reader.at += 4;
     record.partsAt = reader.at;
     reader.at += record.addressBytes + record.propertiesBytes + record.bodyBytes;
     if (reader.at > reader.end) throw new BatchFormatError(`record at byte ${at} is cut short`);

@@ -28,8 +28,9 @@ interface Retained {
   readonly number: number;
   readonly buffer: Uint8Array;
   readonly byteCount: number;
-  file: DataFile | null;
+  file: DataFile;
   offset: number;
+  isWritten: boolean;
   /** Its publishers have been refused; it is kept because queues in memory build on it. */
   isFailed: boolean;
 }
@@ -180,8 +181,9 @@ export class CommitLog {
       number: this.openBatch,
       buffer: out.bytes,
       byteCount: out.byteCount,
-      file: null,
-      offset: 0,
+      file: this.#file,
+      offset: this.#file.byteLength,
+      isWritten: false,
       isFailed: false,
     };
     out.bytes = EMPTY_BYTES;
@@ -208,13 +210,14 @@ export class CommitLog {
     this.#handle.write(buffer, 0, byteCount, offset);
     retained.file = this.#file;
     retained.offset = offset;
+    retained.isWritten = true;
     this.#file.byteLength = offset + byteCount;
   }
 
   #keepFailed(retained: Retained): void {
-    // Where its records would have been: what refers to them is told when they get a place.
-    retained.file = this.#file;
-    retained.offset = this.#file.byteLength;
+    // Its records keep the place they would have had, which nothing else gets: a broken file is never
+    // written again, and what refers to them is told when they have a real one.
+    this.#file.byteLength += retained.byteCount;
     retained.isFailed = true;
     this.#retained.push(retained);
     this.#retainedBytes += retained.byteCount;
@@ -232,26 +235,28 @@ export class CommitLog {
   }
 
   #rotate(nowMs: number): void {
-    const before = this.#file;
-    this.#older.push(this.#handle);
+    const before = { file: this.#file, handle: this.#handle };
     try {
       this.#openFile();
-      before.isPinned = false;
     } catch (error) {
-      this.#handle = this.#older.pop()!;
-      this.#break("open a log file", error, nowMs);
+      return this.#break("open a log file", error, nowMs);
     }
+    before.file.isPinned = false;
+    if (this.#isSynced) this.#older.push(before.handle);
+    else before.handle.close();
   }
 
   // --- syncing
 
   #sync(): void {
-    if (this.#isSyncing || this.#isBroken || this.#retained.length === 0 || this.#isClosed) return;
+    if (this.#isSyncing || this.#isClosed) return;
+    const first = this.#retained.find((batch) => batch.isWritten);
+    if (first === undefined) return;
     this.#wantsSync = false;
     this.#lazySinceMs = Infinity;
     this.#isSyncing = true;
-    const file = this.#retained[0]!.file!;
-    const last = this.#retained.findLast((batch) => batch.file === file)!;
+    const { file } = first;
+    const last = this.#retained.findLast((batch) => batch.isWritten && batch.file === file)!;
     const handle = file === this.#file ? this.#handle : this.#older[0]!;
     handle.sync((error) => this.#synced(file, last.number, error));
   }
@@ -273,14 +278,16 @@ export class CommitLog {
   }
 
   #dropSafe(file: DataFile, lastNumber: number): void {
-    let count = 0;
+    const kept: Retained[] = [];
     for (const batch of this.#retained) {
-      if (batch.file !== file || batch.number > lastNumber) break;
+      if (!batch.isWritten || batch.file !== file || batch.number > lastNumber) {
+        kept.push(batch);
+        continue;
+      }
       this.#retainedBytes -= batch.byteCount;
       this.#giveBuffer(batch.buffer);
-      count++;
     }
-    this.#retained.splice(0, count);
+    this.#retained = kept;
   }
 
   // --- failures
@@ -302,17 +309,30 @@ export class CommitLog {
     const before = { file: this.#file, handle: this.#handle };
     try {
       this.#openFile();
-      before.file.isPinned = false;
-      this.#older.push(before.handle);
-      for (const handle of this.#older.splice(0)) handle.close();
       for (const batch of this.#retained) this.#rewrite(batch);
+      before.file.isPinned = false;
+      for (const handle of [...this.#older.splice(0), before.handle]) handle.close();
       this.#isBroken = false;
       this.#wantsSync = true;
       this.#sync();
     } catch (error) {
+      if (this.#file !== before.file) this.#giveUpFresh(before);
       for (const batch of this.#retained) if (!batch.isFailed) this.#markFailed(batch);
       this.#break("open a fresh log file", error, nowMs);
     }
+  }
+
+  // A file that took nothing is removed again; one that took something is where those batches are now.
+  #giveUpFresh(before: { file: DataFile; handle: FileHandle }): void {
+    if (this.#file.byteLength > 0) {
+      before.file.isPinned = false;
+      this.#older.push(before.handle);
+      return;
+    }
+    this.#handle.close();
+    this.#files.remove(this.#file);
+    this.#file = before.file;
+    this.#handle = before.handle;
   }
 
   #markFailed(batch: Retained): void {
@@ -321,9 +341,9 @@ export class CommitLog {
   }
 
   #rewrite(batch: Retained): void {
-    const from = { file: batch.file!.number, offset: batch.offset, byteCount: batch.byteCount };
+    const from = { file: batch.file.number, offset: batch.offset, byteCount: batch.byteCount };
     this.#write(batch);
-    this.#listener.relocated(from, { file: batch.file!.number, offset: batch.offset });
+    this.#listener.relocated(from, { file: batch.file.number, offset: batch.offset });
   }
 
   // --- buffers

@@ -91,12 +91,19 @@ export class Names {
     this.#change({ folders: [folderOf(from), folderOf(to)], unset: from, set: to, node });
   }
 
-  /** Makes the changes of `folder` survive a power loss. */
+  /** Makes the changes of `folder` survive a power loss, and those they build on. */
   sync(folder: string): void {
-    for (const change of this.#changes) {
-      if (change.folders.includes(folder)) applyChange(this.#durable, change);
+    const folders = new Set([folder]);
+    const kept: NameChange[] = [];
+    const synced: NameChange[] = [];
+    // A rename between folders brings along what came before it in both.
+    for (const change of this.#changes.toReversed()) {
+      const isCovered = change.folders.some((each) => folders.has(each));
+      (isCovered ? synced : kept).push(change);
+      if (isCovered) { for (const each of change.folders) folders.add(each); }
     }
-    this.#changes = this.#changes.filter((change) => !change.folders.includes(folder));
+    for (const change of synced.reverse()) applyChange(this.#durable, change);
+    this.#changes = kept.reverse();
   }
 
   /** The names after the death of the process; `copy` gives the next boot's file for each file. */

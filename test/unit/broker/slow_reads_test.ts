@@ -1,6 +1,6 @@
 // Reads are effects: the broker over a store that answers in a later turn.
 
-import { assertEquals, assertGreater } from "@std/assert";
+import { assertEquals, assertGreater, fail } from "@std/assert";
 import { GET_MESSAGE, GET_PENDING } from "../../../src/broker/queue.ts";
 import { REJECT } from "../../../src/broker/unacked.ts";
 import { SlowStore } from "../../support/slow_store.ts";
@@ -28,7 +28,7 @@ Deno.test("get says pending and tells its waiter when it may be tried again", ()
   t.publish("q", "1");
   let toldCount = 0;
   assertEquals(queue.get(t.broker.delivery), GET_PENDING);
-  queue.whenRead({ readArrived: () => toldCount++ });
+  queue.whenRead({ readArrived: () => toldCount++, readFailed: (error) => fail(error.message) });
   t.turn();
   assertEquals(toldCount, 0);
   store.finishReads();

@@ -1,0 +1,165 @@
+// Takes over what a store remembers: definitions, then the messages of every queue at their positions,
+// with their counts, delays and what was out for delivery when the node ended (spec/retries.md section
+// 4). Called once by the server, before anything is served.
+
+import { ChannelError } from "../amqp/errors.ts";
+import { ENTRY_COUNT_MASK, ENTRY_REDELIVERED, type RecordView } from "../store/port.ts";
+import type { FileStore } from "../store/file_store.ts";
+import { STATE_DELAYED, STATE_OUT } from "../store/log/format.ts";
+import type { RecoveredQueue } from "../store/log/recovery.ts";
+import { emptyView } from "../store/views.ts";
+import type { Broker } from "./broker.ts";
+import {
+  type BindingDefinition,
+  type ExchangeDefinition,
+  type QueueDefinition,
+  tableFromJson,
+} from "./definitions.ts";
+import type { Queue } from "./queue.ts";
+import type { VHost } from "./vhost.ts";
+
+/** What was taken over. */
+export interface RestoredCounts {
+  queues: number;
+  ready: number;
+  delayed: number;
+  /** Messages whose data file is not there. */
+  missing: number;
+}
+
+const NOBODY = { name: "recovery" };
+
+/** Restores everything `store` has recovered; the broker must be new and its first turn begun. */
+export function restoreBroker(broker: Broker, store: FileStore): RestoredCounts {
+  const { recovered, entries } = store;
+  const counts: RestoredCounts = { queues: 0, ready: 0, delayed: 0, missing: 0 };
+  entries.isRestoring = true;
+  broker.skipQueueIds(recovered.queueIdMax);
+  restoreExchanges(broker, recovered.definitions.exchange.values());
+  const queues = restoreQueues(broker, recovered.definitions.queue.values());
+  restoreBindings(broker, recovered.definitions.binding.values());
+  for (const [queueId, rows] of recovered.queues) {
+    const queue = queues.get(queueId);
+    if (queue !== undefined) restoreMessages(queue, rows, { store, counts });
+  }
+  counts.queues = queues.size;
+  store.restored();
+  recovered.queues.clear();
+  return counts;
+}
+
+function vhostOf(broker: Broker, name: string): VHost {
+  const vhost = broker.vhosts.get(name);
+  if (vhost === undefined) throw new Error(`the data folder names an unknown vhost '${name}'`);
+  return vhost;
+}
+
+function restoreExchanges(broker: Broker, values: Iterable<unknown>): void {
+  for (const value of values) {
+    const { vhost, name, type, autoDelete, internal, arguments: args } =
+      value as ExchangeDefinition;
+    const spec = { name, type, durable: true, autoDelete, internal, args: tableFromJson(args) };
+    vhostOf(broker, vhost).declareExchange(spec);
+  }
+}
+
+function restoreQueues(broker: Broker, values: Iterable<unknown>): Map<number, Queue> {
+  const queues = new Map<number, Queue>();
+  for (const value of values) {
+    const { vhost, id, name, autoDelete, arguments: args } = value as QueueDefinition;
+    const spec = { name, durable: true, exclusive: false, autoDelete, args: tableFromJson(args) };
+    queues.set(id, vhostOf(broker, vhost).restoreQueue(spec, id));
+  }
+  return queues;
+}
+
+function restoreBindings(broker: Broker, values: Iterable<unknown>): void {
+  for (const value of values) {
+    const { source, destination, routingKey, destinationType } = value as BindingDefinition;
+    const { vhost: vhostName, arguments: json } = value as BindingDefinition;
+    const vhost = vhostOf(broker, vhostName);
+    const args = tableFromJson(json);
+    try {
+      if (destinationType === "exchange") {
+        vhost.bindExchange({ source, destination, routingKey, args });
+      } else {
+        vhost.bindQueue({ exchange: source, queue: destination, routingKey, args }, NOBODY);
+      }
+    } catch (error) {
+      // A binding to something that is gone is gone with it.
+      if (!(error instanceof ChannelError)) throw error;
+    }
+  }
+}
+
+function restoreMessages(
+  queue: Queue,
+  recovered: RecoveredQueue,
+  to: { store: FileStore; counts: RestoredCounts },
+): void {
+  const { rows } = recovered;
+  const view = emptyView();
+  for (const position of rows.positions()) {
+    const row = rows.find(position);
+    const message = {
+      queueId: queue.id,
+      position,
+      file: rows.file[row]!,
+      offset: rows.offset[row]!,
+      recordBytes: rows.recordBytes[row]!,
+      state: rows.state[row]!,
+      entry: rows.entry[row]!,
+      dueMs: rows.dueMs[row]!,
+      flags: rows.flags[row]!,
+      priority: rows.priority[row]!,
+      bodyBytes: rows.bodyBytes[row]!,
+      arrivalMs: rows.arrivalMs[row]!,
+      expiryMs: rows.expiryMs[row]!,
+    };
+    const ref = to.store.adopt(message);
+    if (ref === 0) to.counts.missing++;
+    else restoreMessage(queue, { ref, ...message }, view, to.counts);
+  }
+  queue.lane.nextPosition = Math.max(queue.lane.nextPosition, recovered.lastPosition + 1);
+}
+
+interface RestoredMessage {
+  ref: number;
+  position: number;
+  state: number;
+  entry: number;
+  dueMs: number;
+  bodyBytes: number;
+}
+
+function restoreMessage(
+  queue: Queue,
+  message: RestoredMessage,
+  view: RecordView,
+  counts: RestoredCounts,
+): void {
+  const { ref, position, state, entry } = message;
+  queue.broker.store.describe(ref, view);
+  if (state === STATE_OUT) {
+    restoreOut(queue, message, view);
+    counts.ready++;
+  } else if (state === STATE_DELAYED && queue.retries?.restore(message, view) === true) {
+    counts.delayed++;
+  } else {
+    queue.restore({ ref, position, entry });
+    counts.ready++;
+  }
+}
+
+// It was with a consumer when the node ended: one delivery spent, and the limit holds now.
+function restoreOut(queue: Queue, message: RestoredMessage, view: RecordView): void {
+  const { ref, position, entry } = message;
+  const spent = (entry & ENTRY_COUNT_MASK) + 1;
+  if (spent > queue.args.deliveryLimit) {
+    queue.deadLetter(ref, position, entry, "delivery_limit");
+    return;
+  }
+  const nextEntry = (spent | ENTRY_REDELIVERED) >>> 0;
+  queue.entriesFor(view)?.requeued(queue.id, position, ref, nextEntry);
+  queue.restore({ ref, position, entry: nextEntry });
+}

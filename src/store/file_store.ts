@@ -1,0 +1,287 @@
+// The store that survives: records and state entries go to a commit log, its state to snapshots, and
+// what was there at the last end comes back at open. Implements the Store port for broker/, over a
+// FileSystem that is given to it. Records are read from memory as long as they are there.
+
+import type { Logger } from "../lib/logger.ts";
+import { Arena } from "./arena.ts";
+import type { DiskError, FileSystem } from "./file_system.ts";
+import { ChunkPool } from "./lane_chunk.ts";
+import { LogEntries } from "./log/log_entries.ts";
+import { CommitLog, type LogListener } from "./log/commit_log.ts";
+import { DataFiles } from "./log/data_files.ts";
+import { Definitions } from "./log/definitions.ts";
+import { Holdings } from "./log/holdings.ts";
+import { Keeper, SNAPSHOT_LOG_BYTES } from "./log/keeper.ts";
+import { type Manifest, readManifest, writeManifest } from "./log/manifest.ts";
+import { RecordFiles } from "./log/record_files.ts";
+import { recover, type Recovered } from "./log/recovery.ts";
+import { FORMAT_VERSION } from "./log/format.ts";
+import { MemoryLane } from "./memory_lane.ts";
+import type { MessageSource, ReadWaiter, ReadyLane, RecordView, Store } from "./port.ts";
+
+/** How a file store is opened. */
+export interface FileStoreOptions {
+  fs: FileSystem;
+  logger: Logger;
+  /** False: messages count as safe once they are written (`--no-sync`). */
+  isSynced: boolean;
+  /** Publishers are blocked when the disk has less room than this. */
+  freeBytesMin: number;
+  /** Bytes of records kept in memory before those on disk are given up. */
+  residentBytesMax: number;
+  /** Seed of the checksums of a new folder: a random number below 2^32. */
+  seed: number;
+}
+
+/** A {@link Store} over files. */
+export class FileStore implements Store, LogListener {
+  /** What was found at open; the broker takes it over once, see broker/recovery.ts. */
+  readonly recovered: Recovered;
+  readonly entries: LogEntries;
+  onWake: () => void = () => {};
+  readonly #arena = new Arena();
+  readonly #chunks = new ChunkPool();
+  readonly #lanes = new Map<number, MemoryLane>();
+  readonly #holdings = new Holdings();
+  readonly #files: DataFiles;
+  readonly #records: RecordFiles;
+  readonly #log: CommitLog;
+  readonly #keeper: Keeper;
+  readonly #logger: Logger;
+  readonly #reads = new Map<number, ReadWaiter[]>();
+  #laneBytes = 0;
+
+  private constructor(options: FileStoreOptions, manifest: Manifest, files: DataFiles) {
+    this.#logger = options.logger;
+    this.#files = files;
+    this.recovered = recover(files, manifest);
+    this.#records = new RecordFiles(files, manifest.seed);
+    this.#log = new CommitLog({
+      files,
+      listener: this,
+      seed: manifest.seed,
+      isSynced: options.isSynced,
+      firstBatch: this.recovered.lastBatch + 1,
+    });
+    const definitions = new Definitions(this.recovered);
+    this.entries = new LogEntries({
+      arena: this.#arena,
+      holdings: this.#holdings,
+      log: this.#log,
+      definitions,
+    });
+    this.#keeper = new Keeper({
+      options,
+      manifest,
+      files,
+      log: this.#log,
+      holdings: this.#holdings,
+      arena: this.#arena,
+      definitions,
+      lanes: this.#lanes,
+      load: (ref, done) => {
+        const waiter = { readArrived: () => done(null), readFailed: done };
+        this.request(ref, waiter);
+      },
+      wake: () => this.onWake(),
+    });
+  }
+
+  /**
+   * Opens a folder and reads what it holds.
+   * @throws StoreFormatError when it is not ours to use, DiskError when the disk fails
+   */
+  static open(options: FileStoreOptions): FileStore {
+    const files = new DataFiles(options.fs);
+    const manifest = readManifest(options.fs) ?? newManifest(options);
+    files.scan();
+    return new FileStore(options, manifest, files);
+  }
+
+  // --- records
+
+  append(message: MessageSource, holderCount: number): number {
+    return this.#arena.append(message, holderCount);
+  }
+
+  /** Takes in a message that recovery found; 0 when the file that held it is not there. */
+  adopt(message: AdoptedMessage): number {
+    const dataFile = this.#files.get(message.file);
+    if (dataFile === undefined) return 0;
+    const ref = this.#arena.appendStub(message, 1);
+    const { file, offset, recordBytes } = message;
+    this.#holdings.place(ref, file, offset, recordBytes);
+    const holding = this.#holdings.add(ref, message.queueId, message.position);
+    this.#holdings.setState(holding, message.state, message.entry);
+    this.#holdings.setDueMs(holding, message.dueMs);
+    dataFile.liveRecords++;
+    dataFile.liveBytes += recordBytes;
+    return ref;
+  }
+
+  /** The broker has taken over everything: what is not needed any more can go. */
+  restored(): void {
+    this.entries.isRestoring = false;
+    this.#keeper.sweep();
+    if (this.recovered.replayedBytes > SNAPSHOT_LOG_BYTES) this.#keeper.wantSnapshot();
+  }
+
+  release(ref: number, queueId: number): void {
+    const file = this.#holdings.fileOf(ref);
+    if (file !== 0) this.#holdings.remove(ref, queueId);
+    if (!this.#arena.release(ref) || file === 0) return;
+    this.#keeper.freed(ref, file);
+    this.#holdings.forget(ref);
+  }
+
+  describe(ref: number, view: RecordView): void {
+    this.#arena.describe(ref, view);
+  }
+
+  open(ref: number, view: RecordView): boolean {
+    return this.#arena.open(ref, view);
+  }
+
+  request(ref: number, waiter: ReadWaiter): void {
+    const waiters = this.#reads.get(ref);
+    if (waiters !== undefined) {
+      waiters.push(waiter);
+      return;
+    }
+    this.#reads.set(ref, [waiter]);
+    const place = {
+      file: this.#holdings.fileOf(ref),
+      offset: this.#holdings.offsetOf(ref),
+      recordBytes: this.#holdings.recordBytesOf(ref),
+    };
+    this.#records.read(place, ({ message, error }) => {
+      const told = this.#reads.get(ref) ?? [];
+      this.#reads.delete(ref);
+      const isStillThere = this.#holdings.fileOf(ref) !== 0 && !this.#arena.isResident(ref);
+      if (isStillThere && message !== null) this.#arena.fill(ref, message);
+      if (error !== null) this.#logger.log("error", "cannot read a message", errorFields(error));
+      for (const one of told) {
+        if (error === null) one.readArrived();
+        else one.readFailed(error);
+      }
+      this.onWake();
+    });
+  }
+
+  openLane(queueId: number, _lane: number): ReadyLane {
+    const lane = new MemoryLane(this.#chunks, (deltaBytes) => {
+      this.#laneBytes += deltaBytes;
+    });
+    this.#lanes.set(queueId, lane);
+    return lane;
+  }
+
+  // --- batches
+
+  get openBatch(): number {
+    return this.#log.openBatch;
+  }
+
+  get safeBatch(): number {
+    return this.#log.decidedBatch;
+  }
+
+  isFailed(batch: number): boolean {
+    return this.#log.isFailed(batch);
+  }
+
+  get isReadOnly(): boolean {
+    return this.#log.isBroken;
+  }
+
+  get isDiskLow(): boolean {
+    return this.#keeper.isDiskLow;
+  }
+
+  commit(nowMs: number): void {
+    this.#log.commit(nowMs);
+  }
+
+  maintain(nowMs: number): boolean {
+    return this.#keeper.step(nowMs);
+  }
+
+  get memoryBytes(): number {
+    return this.#arena.memoryBytes + this.#laneBytes + this.#holdings.memoryBytes;
+  }
+
+  get liveBytes(): number {
+    return this.#arena.liveBytes;
+  }
+
+  get liveMessageCount(): number {
+    return this.#arena.recordCount;
+  }
+
+  /** Makes everything safe and closes the folder. */
+  close(nowMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#log.close(nowMs, (error) => {
+        this.#files.close();
+        if (error === null) resolve();
+        else reject(error);
+      });
+    });
+  }
+
+  /** Closes without writing: the node has failed and will recover. */
+  abandon(): void {
+    this.#log.abandon();
+    this.#files.close();
+  }
+
+  // --- what the log says
+
+  wake(): void {
+    this.onWake();
+  }
+
+  relocated(
+    from: { file: number; offset: number; byteCount: number },
+    to: { file: number; offset: number },
+  ): void {
+    this.#keeper.relocated(from, to);
+  }
+
+  failed(what: string, error: DiskError): void {
+    this.#logger.log("error", `cannot ${what}`, errorFields(error));
+  }
+}
+
+/** A message as recovery hands it over. */
+export interface AdoptedMessage {
+  queueId: number;
+  position: number;
+  file: number;
+  offset: number;
+  recordBytes: number;
+  state: number;
+  entry: number;
+  dueMs: number;
+  flags: number;
+  priority: number;
+  bodyBytes: number;
+  arrivalMs: number;
+  expiryMs: number;
+}
+
+function newManifest(options: FileStoreOptions): Manifest {
+  const manifest: Manifest = {
+    format: FORMAT_VERSION,
+    seed: options.seed >>> 0,
+    snapshot: null,
+    fromBatch: 1,
+    fromLog: 0,
+  };
+  writeManifest(options.fs, manifest);
+  return manifest;
+}
+
+function errorFields(error: Error): Record<string, string> {
+  return { error: error.message };
+}

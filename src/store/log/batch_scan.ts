@@ -1,0 +1,106 @@
+// Goes through a data file batch by batch without holding it in memory as a whole. Recovery and the
+// offline check use it. Damage in the middle is stepped over, a torn end is only measured.
+
+import { readU32 } from "../../lib/bytes.ts";
+import { batchAt, type BatchPlace } from "./batch_reader.ts";
+import type { DataFile, DataFiles } from "./data_files.ts";
+import { BATCH_HEADER_BYTES, BATCH_MAGIC } from "./format.ts";
+
+const WINDOW_BYTES = 8 * 1024 * 1024;
+
+/** Something that could not be read. */
+export interface Damage {
+  /** Name of the file. */
+  file: string;
+  /** Where in the file it begins. */
+  offset: number;
+  what: string;
+}
+
+/** How a file was found. */
+export interface Scan {
+  /** Bytes up to the end of the last batch that checks. */
+  byteLength: number;
+  /** Bytes behind that. */
+  tornBytes: number;
+  damages: Damage[];
+}
+
+/** Called for each batch: `bytes` hold it, and `base` is where in the file `bytes` begin. */
+export type OnBatch = (bytes: Uint8Array, batch: BatchPlace, base: number) => void;
+
+/** A stretch of a file in memory. */
+class Window {
+  bytes: Uint8Array = new Uint8Array(0);
+  base = 0;
+  readonly #read: (offset: number, length: number) => Uint8Array;
+
+  constructor(read: (offset: number, length: number) => Uint8Array) {
+    this.#read = read;
+  }
+
+  /** Has the window begin at `offset` and hold at least `byteCount` bytes, if the file does. */
+  show(offset: number, byteCount: number): void {
+    const isInside = offset >= this.base &&
+      offset + byteCount <= this.base + this.bytes.length;
+    if (isInside) return;
+    this.bytes = this.#read(offset, Math.max(byteCount, WINDOW_BYTES));
+    this.base = offset;
+  }
+}
+
+/** Goes through `file`; `isMeasured` only finds out where it ends, for files that hold records alone. */
+export function scanBatches(
+  files: DataFiles,
+  file: DataFile,
+  seed: number,
+  onBatch: OnBatch,
+  isMeasured = false,
+): Scan {
+  const handle = files.reader(file);
+  const fileBytes = handle.byteLength;
+  if (isMeasured) return { byteLength: fileBytes, tornBytes: 0, damages: [] };
+  const window = new Window((offset, length) => handle.readNow(offset, length));
+  const scan: Scan = { byteLength: 0, tornBytes: 0, damages: [] };
+  let at = 0;
+  while (at + BATCH_HEADER_BYTES <= fileBytes) {
+    const batch = readBatch(window, at, seed);
+    if (batch !== null) {
+      onBatch(window.bytes, batch, window.base);
+      at = window.base + batch.end;
+      scan.byteLength = at;
+      continue;
+    }
+    const nextAt = findBatch(window, at + 8, { fileBytes, seed });
+    if (nextAt < 0) break;
+    scan.damages.push({ file: file.name, offset: at, what: `${nextAt - at} bytes do not check` });
+    at = nextAt;
+  }
+  scan.tornBytes = fileBytes - scan.byteLength;
+  return scan;
+}
+
+function readBatch(window: Window, at: number, seed: number): BatchPlace | null {
+  window.show(at, BATCH_HEADER_BYTES);
+  const inWindow = at - window.base;
+  if (readU32(window.bytes, inWindow) !== BATCH_MAGIC) return null;
+  window.show(at, BATCH_HEADER_BYTES + readU32(window.bytes, inWindow + 4));
+  return batchAt(window.bytes, at - window.base, seed);
+}
+
+// Where the next batch that checks begins, -1 when none does. Batches may be larger than a window, so
+// each candidate is looked at with all the bytes it claims.
+function findBatch(
+  window: Window,
+  from: number,
+  file: { fileBytes: number; seed: number },
+): number {
+  for (let at = from; at + BATCH_HEADER_BYTES <= file.fileBytes; at += 8) {
+    window.show(at, BATCH_HEADER_BYTES);
+    const inWindow = at - window.base;
+    if (readU32(window.bytes, inWindow) !== BATCH_MAGIC) continue;
+    const claimed = BATCH_HEADER_BYTES + readU32(window.bytes, inWindow + 4);
+    if (at + claimed <= file.fileBytes && readBatch(window, at, file.seed) !== null) return at;
+  }
+  return -1;
+}

@@ -1,0 +1,269 @@
+// Housekeeping of a file store, a bounded step a turn: snapshots and the manifest, files that nothing
+// needs any more, records that keep an otherwise dead file, memory, and the room left on the disk. It
+// decides when; how is in the files it calls.
+
+import type { Logger } from "../../lib/logger.ts";
+import type { Arena } from "../arena.ts";
+import { DiskError } from "../file_system.ts";
+import type { MemoryLane } from "../memory_lane.ts";
+import type { CommitLog } from "./commit_log.ts";
+import type { DataFile, DataFiles } from "./data_files.ts";
+import type { Definitions } from "./definitions.ts";
+import { Evictor } from "./evictor.ts";
+import type { Holdings } from "./holdings.ts";
+import { type Manifest, writeManifest } from "./manifest.ts";
+import { Mover } from "./mover.ts";
+import { HoldingsSource } from "./snapshot_source.ts";
+import { SnapshotWriter } from "./snapshot_writer.ts";
+
+/** Log bytes after which a snapshot is worth taking. */
+export const SNAPSHOT_LOG_BYTES: number = 128 * 1024 * 1024;
+// How often the disk is asked for its room, in bytes logged and in steps.
+const ROOM_CHECK_BYTES = 16 * 1024 * 1024;
+const ROOM_CHECK_STEPS = 256;
+// A file is worth emptying when less than this part of it is alive.
+const MOVE_BELOW_RATIO = 0.5;
+const MOVE_SLACK_BYTES = 256 * 1024 * 1024;
+
+/** What a {@link Keeper} is made of. */
+export interface KeeperParts {
+  options: { logger: Logger; freeBytesMin: number; residentBytesMax: number };
+  manifest: Manifest;
+  files: DataFiles;
+  log: CommitLog;
+  holdings: Holdings;
+  arena: Arena;
+  definitions: Definitions;
+  lanes: ReadonlyMap<number, MemoryLane>;
+  /** Brings a record into memory and calls back in a later turn. */
+  load: (ref: number, done: (error: Error | null) => void) => void;
+  wake: () => void;
+}
+
+/** A file without live records, and the batch that says so. */
+interface Emptied {
+  file: DataFile;
+  batch: number;
+}
+
+/** Keeps a data folder small and recoverable. */
+export class Keeper {
+  /** Whether the disk has less room than it must have. */
+  isDiskLow = false;
+  readonly #parts: KeeperParts;
+  readonly #mover: Mover;
+  readonly #evictor: Evictor;
+  #manifest: Manifest;
+  #snapshot: SnapshotWriter | null = null;
+  /** Batch that must be safe before the finished snapshot may count. */
+  #snapshotUpTo = 0;
+  #snapshotAtBytes = 0;
+  #snapshotBytes = 0;
+  #emptied: Emptied[] = [];
+  #roomCheckedAtBytes = -ROOM_CHECK_BYTES;
+  #stepsToRoomCheck = 0;
+
+  constructor(parts: KeeperParts) {
+    this.#parts = parts;
+    this.#manifest = parts.manifest;
+    this.#mover = new Mover({ ...parts, seed: parts.manifest.seed });
+    this.#evictor = new Evictor(parts.arena, parts.holdings, parts.options.residentBytesMax);
+  }
+
+  /** Has a snapshot taken soon whatever the log's size: after a long recovery. */
+  wantSnapshot(): void {
+    this.#snapshotAtBytes = -Infinity;
+  }
+
+  /** Files that recovery found empty, or left over from a crash, can go. */
+  sweep(): void {
+    const { files } = this.#parts;
+    for (const file of [...files.ofKind("log"), ...files.ofKind("segment")]) {
+      if (file.liveRecords === 0) this.#emptied.push({ file, batch: 0 });
+    }
+    for (const file of files.ofKind("snapshot")) {
+      if (file.number !== this.#manifest.snapshot) this.#remove(file);
+    }
+  }
+
+  /** A record has left the disk's account. */
+  freed(ref: number, fileNumber: number): void {
+    const { files, holdings, log } = this.#parts;
+    const file = files.get(fileNumber);
+    if (file === undefined) return;
+    file.liveRecords--;
+    file.liveBytes -= holdings.recordBytesOf(ref);
+    if (file.liveRecords === 0) this.#emptied.push({ file, batch: log.openBatch });
+  }
+
+  /** Records have got another place because the log started afresh. */
+  relocated(
+    from: { file: number; offset: number; byteCount: number },
+    to: { file: number; offset: number },
+  ): void {
+    const { files, holdings } = this.#parts;
+    const moved = holdings.relocate(from, to);
+    const before = files.get(from.file);
+    const after = files.get(to.file);
+    if (before === undefined || after === undefined) return;
+    before.liveRecords -= moved.records;
+    before.liveBytes -= moved.bytes;
+    after.liveRecords += moved.records;
+    after.liveBytes += moved.bytes;
+  }
+
+  /** Does one step; true when more can be done at once. */
+  step(nowMs: number): boolean {
+    this.#checkRoom();
+    const hasMore = this.#evictor.step();
+    if (this.#parts.log.isBroken) return this.#parts.arena.compact() || hasMore;
+    this.#removeEmptied();
+    const isWriting = this.#stepSnapshot(nowMs) || this.#stepMove(nowMs);
+    return this.#parts.arena.compact() || isWriting || hasMore;
+  }
+
+  // --- snapshots
+
+  #stepSnapshot(nowMs: number): boolean {
+    const { log } = this.#parts;
+    const snapshot = this.#snapshot;
+    if (snapshot === null) return this.#startSnapshot();
+    if (snapshot.isRunning) {
+      snapshot.step(log.openBatch, nowMs, this.#parts.wake);
+      this.#snapshotUpTo = log.openBatch - 1;
+      log.wantSync();
+    } else if (snapshot.error !== null) {
+      this.#giveUpSnapshot(snapshot.error);
+    } else if (snapshot.isDone && log.decidedBatch >= this.#snapshotUpTo) {
+      this.#finishSnapshot(snapshot);
+    }
+    return this.#snapshot?.isRunning ?? false;
+  }
+
+  #startSnapshot(): boolean {
+    const { files, log, holdings, arena, definitions, lanes } = this.#parts;
+    const dueBytes = this.#snapshotAtBytes + Math.max(SNAPSHOT_LOG_BYTES, this.#snapshotBytes);
+    if (log.appendedBytes < dueBytes || this.isDiskLow) return false;
+    this.#snapshotAtBytes = log.appendedBytes;
+    const source = new HoldingsSource({ holdings, arena, definitions, lanes });
+    const { seed } = this.#manifest;
+    try {
+      this.#snapshot = new SnapshotWriter(files, source, {
+        seed,
+        fromBatch: log.openBatch,
+        fromLog: log.fileNumber,
+      });
+    } catch (error) {
+      this.#report("start a snapshot", error);
+    }
+    return this.#snapshot !== null;
+  }
+
+  #finishSnapshot(snapshot: SnapshotWriter): void {
+    const { files } = this.#parts;
+    const before = this.#manifest.snapshot;
+    const manifest: Manifest = {
+      ...this.#manifest,
+      snapshot: snapshot.file.number,
+      fromBatch: snapshot.fromBatch,
+      fromLog: snapshot.fromLog,
+    };
+    this.#snapshot = null;
+    try {
+      writeManifest(files.fs, manifest);
+    } catch (error) {
+      return this.#report("replace the manifest", error);
+    }
+    this.#manifest = manifest;
+    this.#snapshotBytes = snapshot.file.byteLength;
+    snapshot.file.isPinned = false;
+    const old = before === null ? undefined : files.get(before);
+    if (old !== undefined) this.#remove(old);
+    for (const log of files.ofKind("log")) {
+      if (log.liveRecords === 0) this.#emptied.push({ file: log, batch: 0 });
+    }
+  }
+
+  #giveUpSnapshot(error: DiskError): void {
+    const { file } = this.#snapshot!;
+    this.#snapshot = null;
+    this.#report("write a snapshot", error);
+    this.#remove(file);
+  }
+
+  // --- files
+
+  #removeEmptied(): void {
+    if (this.#emptied.length === 0) return;
+    const { log } = this.#parts;
+    const kept: Emptied[] = [];
+    for (const emptied of this.#emptied) {
+      const { file, batch } = emptied;
+      if (file.liveRecords > 0 || file.isPinned) continue;
+      if (file.kind === "log" && file.number >= this.#manifest.fromLog) continue;
+      // What emptied the file must be safe before the file goes.
+      if (batch > log.decidedBatch) kept.push(emptied);
+      else this.#remove(file);
+    }
+    if (kept.length > 0) log.wantSync();
+    this.#emptied = kept;
+  }
+
+  #remove(file: DataFile): void {
+    const { files } = this.#parts;
+    if (files.get(file.number) !== file) return;
+    try {
+      files.remove(file);
+    } catch (error) {
+      this.#report(`remove ${file.name}`, error);
+    }
+  }
+
+  #stepMove(nowMs: number): boolean {
+    if (this.#snapshot !== null || this.isDiskLow) return false;
+    if (this.#mover.isBusy) return this.#mover.step(nowMs);
+    const victim = this.#moveVictim();
+    if (victim === null) return false;
+    this.#mover.begin(victim);
+    return true;
+  }
+
+  // The deadest file, when the folder is much larger than what lives in it.
+  #moveVictim(): DataFile | null {
+    const { files } = this.#parts;
+    const candidates = [...files.ofKind("log"), ...files.ofKind("segment")];
+    let totalBytes = 0;
+    let liveBytes = 0;
+    let best: DataFile | null = null;
+    for (const file of candidates) {
+      totalBytes += file.byteLength;
+      liveBytes += file.liveBytes;
+      const isDone = file.kind === "segment" || file.number < this.#manifest.fromLog;
+      if (file.isPinned || !isDone || file.liveRecords === 0) continue;
+      if (file.liveBytes > file.byteLength * MOVE_BELOW_RATIO) continue;
+      if (best === null || file.liveBytes < best.liveBytes) best = file;
+    }
+    return totalBytes > liveBytes * 2 + MOVE_SLACK_BYTES ? best : null;
+  }
+
+  // --- room
+
+  #checkRoom(): void {
+    const { files, log, options } = this.#parts;
+    const isDue = --this.#stepsToRoomCheck <= 0 ||
+      log.appendedBytes - this.#roomCheckedAtBytes >= ROOM_CHECK_BYTES;
+    if (!isDue) return;
+    this.#stepsToRoomCheck = ROOM_CHECK_STEPS;
+    this.#roomCheckedAtBytes = log.appendedBytes;
+    try {
+      this.isDiskLow = files.fs.freeBytes() < options.freeBytesMin;
+    } catch (error) {
+      this.#report("ask for the room on the disk", error);
+    }
+  }
+
+  #report(what: string, error: unknown): void {
+    if (!(error instanceof DiskError)) throw error;
+    this.#parts.options.logger.log("error", `cannot ${what}`, { error: error.message });
+  }
+}

@@ -1,0 +1,108 @@
+// State entries on their way into the commit log, and beside it into the holdings, so that snapshots and
+// moves know what is alive. The broker calls it through EntrySink; it decides nothing.
+
+import type { Arena } from "../arena.ts";
+import type { DefinitionKind, Delay, EntrySink, RecordView, RemovalCause } from "../port.ts";
+import { emptyView } from "../views.ts";
+import type { CommitLog } from "./commit_log.ts";
+import type { Definitions } from "./definitions.ts";
+import {
+  ENTRY_DELIVERED,
+  ENTRY_REQUEUED,
+  STATE_DELAYED,
+  STATE_OUT,
+  STATE_READY,
+} from "./format.ts";
+import type { Holdings } from "./holdings.ts";
+
+/** Enters changes into the open batch. */
+export class LogEntries implements EntrySink {
+  readonly #arena: Arena;
+  readonly #holdings: Holdings;
+  readonly #log: CommitLog;
+  readonly #definitions: Definitions;
+  readonly #view: RecordView = emptyView();
+  /** While definitions that are in the log already are made again, they are not entered. */
+  isRestoring = false;
+
+  constructor(
+    parts: {
+      arena: Arena;
+      holdings: Holdings;
+      log: CommitLog;
+      definitions: Definitions;
+    },
+  ) {
+    this.#arena = parts.arena;
+    this.#holdings = parts.holdings;
+    this.#log = parts.log;
+    this.#definitions = parts.definitions;
+  }
+
+  enqueued(queueId: number, position: number, ref: number): void {
+    const log = this.#log;
+    if (this.#holdings.fileOf(ref) === 0) this.#logRecord(ref);
+    const recordAt = this.#holdings.offsetOf(ref) - log.offsetOf(0);
+    log.batch.enqueued(queueId, position, recordAt);
+    this.#holdings.add(ref, queueId, position);
+    log.wantSync();
+  }
+
+  // The record goes to the log with the first queue that keeps it; a fan-out writes it once.
+  #logRecord(ref: number): void {
+    const log = this.#log;
+    const view = this.#view;
+    this.#arena.open(ref, view);
+    const at = log.batch.record(view);
+    const recordBytes = log.batch.out.byteCount - at;
+    this.#holdings.place(ref, log.fileNumber, log.offsetOf(at), recordBytes);
+    log.file.liveRecords++;
+    log.file.liveBytes += recordBytes;
+  }
+
+  delivered(queueId: number, position: number, ref: number, entry: number): void {
+    this.#log.batch.counted(ENTRY_DELIVERED, queueId, position, entry);
+    this.#holdings.setState(this.#holdings.find(ref, queueId), STATE_OUT, entry);
+  }
+
+  requeued(queueId: number, position: number, ref: number, entry: number): void {
+    this.#log.batch.counted(ENTRY_REQUEUED, queueId, position, entry);
+    this.#holdings.setState(this.#holdings.find(ref, queueId), STATE_READY, entry);
+  }
+
+  delayed(queueId: number, position: number, ref: number, delay: Delay): void {
+    const { dueMs, entry } = delay;
+    this.#log.batch.delayed(queueId, position, dueMs, entry);
+    const holding = this.#holdings.find(ref, queueId);
+    this.#holdings.setState(holding, STATE_DELAYED, entry);
+    this.#holdings.setDueMs(holding, dueMs);
+  }
+
+  returned(queueId: number, position: number, ref: number, newPosition: number): void {
+    this.#log.batch.returned(queueId, position, newPosition);
+    const holding = this.#holdings.find(ref, queueId);
+    this.#holdings.setState(holding, STATE_READY, this.#holdings.entryOf(holding));
+    this.#holdings.setPosition(holding, newPosition);
+  }
+
+  removed(queueId: number, position: number, _ref: number, cause: RemovalCause): void {
+    this.#log.batch.removed(queueId, position, cause);
+  }
+
+  purged(queueId: number): void {
+    this.#log.batch.purged(queueId);
+  }
+
+  defined(kind: DefinitionKind, key: string, value: unknown): void {
+    if (this.isRestoring) return;
+    this.#definitions.set(kind, key, value);
+    this.#log.batch.defined(kind, key, value);
+    this.#log.wantSync();
+  }
+
+  undefined(kind: DefinitionKind, key: string): void {
+    this.#definitions.delete(kind, key);
+    this.#log.batch.undefined(kind, key);
+    this.#log.wantSync();
+  }
+}

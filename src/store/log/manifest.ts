@@ -1,0 +1,80 @@
+// The manifest: one small file that says which snapshot and which log files are the truth. It is replaced
+// as a whole, so a crash leaves the old one or the new one. Read first at start; its format version is
+// what decides whether a folder may be touched at all.
+
+import { decodeText, encodeText } from "../../lib/text.ts";
+import { checksum } from "../checksum.ts";
+import { DiskError, type FileSystem } from "../file_system.ts";
+import { FORMAT_VERSION } from "./format.ts";
+
+const NAME = "MANIFEST";
+const NAME_NEW = "MANIFEST.new";
+const LENGTH_MAX = 4096;
+
+/** What a manifest says. */
+export interface Manifest {
+  /** Version of every file in the folder. */
+  format: number;
+  /** Seed of every checksum; drawn when the folder is made, so that no message can imitate a batch. */
+  seed: number;
+  /** Number of the snapshot file; null before the first one. */
+  snapshot: number | null;
+  /** First batch that is not in the snapshot. */
+  fromBatch: number;
+  /** Log files with a lower number hold records only, no entries that matter. */
+  fromLog: number;
+}
+
+/** The folder cannot be used as it is; the message says why and what to do. */
+export class StoreFormatError extends Error {
+  override readonly name = "StoreFormatError";
+}
+
+/**
+ * Reads the manifest; null when the folder has none.
+ * @throws StoreFormatError for a newer format or a damaged manifest; nothing has been touched
+ */
+export function readManifest(fs: FileSystem): Manifest | null {
+  let bytes: Uint8Array;
+  try {
+    const handle = fs.open(NAME, "read");
+    bytes = handle.readNow(0, LENGTH_MAX);
+    handle.close();
+  } catch (error) {
+    if (error instanceof DiskError && error.code === "ENOENT") return null;
+    throw error;
+  }
+  const [line, sum] = decodeText(bytes, 0, bytes.length).split("\n");
+  const format = /"format":(\d+)/.exec(line ?? "")?.[1];
+  if (format !== undefined && Number(format) !== FORMAT_VERSION) {
+    throw new StoreFormatError(
+      `the data folder has format ${format}, this program reads format ${FORMAT_VERSION}: ` +
+        "use the version that wrote it, or another folder",
+    );
+  }
+  if (line === undefined || sum !== checkLine(line)) {
+    throw new StoreFormatError("the manifest of the data folder is damaged");
+  }
+  return JSON.parse(line) as Manifest;
+}
+
+/** Replaces the manifest. @throws DiskError; the old one holds then */
+export function writeManifest(fs: FileSystem, manifest: Manifest): void {
+  const line = JSON.stringify(manifest);
+  const bytes = encodeText(`${line}\n${checkLine(line)}\n`);
+  fs.remove(NAME_NEW);
+  const handle = fs.open(NAME_NEW, "create");
+  try {
+    handle.write(bytes, 0, bytes.length, 0);
+    handle.syncNow();
+  } finally {
+    handle.close();
+  }
+  fs.rename(NAME_NEW, NAME);
+  fs.syncFolder("");
+}
+
+function checkLine(line: string): string {
+  const bytes = encodeText(line);
+  return checksum(bytes, 0, bytes.length).toString(16);
+}

@@ -1,0 +1,197 @@
+// Empties a data file in which few records are alive: copies them to a segment file, and when the copies
+// are safe, says so in the log (design: "survivors"). One group of records at a time; a record that dies
+// meanwhile is simply left out. Keeper chooses the file.
+
+import type { Arena } from "../arena.ts";
+import type { DiskError, FileHandle } from "../file_system.ts";
+import type { RecordView } from "../port.ts";
+import { emptyView } from "../views.ts";
+import { BatchWriter } from "./batch_writer.ts";
+import type { CommitLog } from "./commit_log.ts";
+import type { DataFile, DataFiles } from "./data_files.ts";
+import { type Holdings, NO_HOLDING } from "./holdings.ts";
+
+const SEGMENT_FILE_BYTES = 64 * 1024 * 1024;
+const GROUP_BYTES = 256 * 1024;
+const GROUP_RECORDS = 256;
+const REFS_PER_STEP = 65_536;
+
+interface Copy {
+  ref: number;
+  /** Where it lay; a reference that was used anew lies elsewhere. */
+  fromOffset: number;
+  toOffset: number;
+  recordBytes: number;
+}
+
+/** Moves survivors. */
+export class Mover {
+  readonly #parts: {
+    files: DataFiles;
+    log: CommitLog;
+    holdings: Holdings;
+    arena: Arena;
+    load: (ref: number, done: (error: Error | null) => void) => void;
+    wake: () => void;
+    options: { logger: { log(level: "error", message: string, fields?: object): void } };
+  };
+  readonly #writer: BatchWriter;
+  readonly #view: RecordView = emptyView();
+  #victim: DataFile | null = null;
+  #next = 1;
+  #loading = 0;
+  #hasFailed = false;
+  #isSyncing = false;
+  #group: number[] = [];
+  #segment: { file: DataFile; handle: FileHandle } | null = null;
+
+  constructor(
+    parts: {
+      files: DataFiles;
+      log: CommitLog;
+      holdings: Holdings;
+      arena: Arena;
+      load: (ref: number, done: (error: Error | null) => void) => void;
+      wake: () => void;
+      options: { logger: { log(level: "error", message: string, fields?: object): void } };
+      seed: number;
+    },
+  ) {
+    this.#parts = parts;
+    this.#writer = new BatchWriter(parts.seed);
+  }
+
+  get isBusy(): boolean {
+    return this.#victim !== null;
+  }
+
+  /** Starts to empty a file. */
+  begin(victim: DataFile): void {
+    victim.isPinned = true;
+    this.#victim = victim;
+    this.#next = 1;
+    this.#hasFailed = false;
+  }
+
+  /** Does a bounded piece; true when the next can be done at once. */
+  step(nowMs: number): boolean {
+    if (this.#loading > 0 || this.#isSyncing) return false;
+    if (this.#hasFailed) return this.#end();
+    if (this.#group.length > 0) return this.#copyGroup(nowMs);
+    return this.#gather();
+  }
+
+  #end(): boolean {
+    this.#victim!.isPinned = false;
+    this.#victim = null;
+    this.#group = [];
+    return false;
+  }
+
+  // Collects references of the victim and has those loaded that are not in memory.
+  #gather(): boolean {
+    const { holdings, arena, load } = this.#parts;
+    const victim = this.#victim!.number;
+    let bytes = 0;
+    const stopAt = Math.min(holdings.refEnd, this.#next + REFS_PER_STEP);
+    for (; this.#next < stopAt; this.#next++) {
+      if (bytes >= GROUP_BYTES || this.#group.length >= GROUP_RECORDS) break;
+      if (holdings.fileOf(this.#next) !== victim) continue;
+      this.#group.push(this.#next);
+      bytes += holdings.recordBytesOf(this.#next);
+    }
+    if (this.#group.length === 0) return this.#next < holdings.refEnd ? true : this.#end();
+    for (const ref of this.#group) {
+      if (arena.isResident(ref)) continue;
+      this.#loading++;
+      load(ref, (error) => {
+        this.#loading--;
+        // An unreadable record stays where it is, for its queue to find.
+        if (error !== null) this.#group = this.#group.filter((other) => other !== ref);
+      });
+    }
+    return this.#loading === 0;
+  }
+
+  #copyGroup(nowMs: number): boolean {
+    const { holdings, arena, log } = this.#parts;
+    const victim = this.#victim!.number;
+    try {
+      const segment = this.#openSegment();
+      const writer = this.#writer;
+      writer.open(writer.out.bytes);
+      const copies: Copy[] = [];
+      for (const ref of this.#group) {
+        if (holdings.fileOf(ref) !== victim || !arena.open(ref, this.#view)) continue;
+        const at = writer.record(this.#view);
+        copies.push({
+          ref,
+          fromOffset: holdings.offsetOf(ref),
+          toOffset: segment.file.byteLength + at,
+          recordBytes: writer.out.byteCount - at,
+        });
+      }
+      this.#group = [];
+      writer.finish(log.openBatch, nowMs);
+      const { out } = writer;
+      segment.handle.write(out.bytes, 0, out.byteCount, segment.file.byteLength);
+      segment.file.byteLength += out.byteCount;
+      this.#sync(segment, copies);
+    } catch (error) {
+      this.#fail(error as DiskError);
+    }
+    return false;
+  }
+
+  #sync(segment: { file: DataFile; handle: FileHandle }, copies: readonly Copy[]): void {
+    this.#isSyncing = true;
+    segment.handle.sync((error) => {
+      this.#isSyncing = false;
+      if (error !== null) this.#fail(error);
+      else for (const copy of copies) this.#moved(segment.file, copy);
+      if (error === null && segment.file.byteLength >= SEGMENT_FILE_BYTES) this.#closeSegment();
+      this.#parts.wake();
+    });
+  }
+
+  #moved(segment: DataFile, copy: Copy): void {
+    const { holdings, log } = this.#parts;
+    const { ref, recordBytes } = copy;
+    const victim = this.#victim!;
+    const isSame = holdings.fileOf(ref) === victim.number &&
+      holdings.offsetOf(ref) === copy.fromOffset;
+    if (!isSame) return;
+    for (let one = holdings.first(ref); one !== NO_HOLDING; one = holdings.next(one)) {
+      const position = holdings.positionOf(one);
+      log.batch.moved(holdings.queueOf(one), position, segment.number, copy.toOffset);
+    }
+    victim.liveRecords--;
+    victim.liveBytes -= holdings.recordBytesOf(ref);
+    segment.liveRecords++;
+    segment.liveBytes += recordBytes;
+    holdings.place(ref, segment.number, copy.toOffset, recordBytes);
+    log.wantSync();
+  }
+
+  #openSegment(): { file: DataFile; handle: FileHandle } {
+    if (this.#segment !== null) return this.#segment;
+    this.#segment = this.#parts.files.create("segment");
+    this.#segment.file.isPinned = true;
+    return this.#segment;
+  }
+
+  #closeSegment(): void {
+    if (this.#segment === null) return;
+    this.#segment.handle.close();
+    this.#segment.file.isPinned = false;
+    this.#segment = null;
+  }
+
+  // The copies do not count; the segment file is not written to again.
+  #fail(error: DiskError): void {
+    this.#hasFailed = true;
+    this.#closeSegment();
+    const fields = { file: this.#victim?.name, error: error.message };
+    this.#parts.options.logger.log("error", "cannot move records out of a data file", fields);
+  }
+}

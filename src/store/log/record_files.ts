@@ -1,0 +1,88 @@
+// Reads message records back from data files, one at a time and checked, for messages whose bytes are
+// not in memory. FileStore asks; the answer comes in a later turn.
+
+import type { DiskError } from "../file_system.ts";
+import { checksum } from "../checksum.ts";
+import type { MessageSource } from "../port.ts";
+import { emptySource } from "../views.ts";
+import { EntryReader } from "./batch_reader.ts";
+import type { DataFiles } from "./data_files.ts";
+
+/** What reading a record gives: its message, or why there is none. */
+export type RecordResult =
+  | { message: MessageSource; error: null }
+  | { message: null; error: Error };
+
+/** Reads records. */
+export class RecordFiles {
+  readonly #files: DataFiles;
+  readonly #seed: number;
+  readonly #entries = new EntryReader();
+
+  constructor(files: DataFiles, seed: number) {
+    this.#files = files;
+    this.#seed = seed;
+  }
+
+  /** Reads the record at a place; `done` is called in a later turn. */
+  read(
+    place: { file: number; offset: number; recordBytes: number },
+    done: (result: RecordResult) => void,
+  ): void {
+    const file = this.#files.get(place.file);
+    if (file === undefined) {
+      return done({ message: null, error: new Error(`data file ${place.file} is missing`) });
+    }
+    try {
+      this.#files.reader(file).read(place.offset, place.recordBytes, (result) => {
+        if (result.error !== null) done({ message: null, error: result.error });
+        else done(this.#decode(result.bytes, place, file.name));
+      });
+    } catch (error) {
+      done({ message: null, error: error as DiskError });
+    }
+  }
+
+  #decode(
+    bytes: Uint8Array,
+    place: { offset: number; recordBytes: number },
+    name: string,
+  ): RecordResult {
+    const damaged = (): RecordResult => ({
+      message: null,
+      error: new Error(`record at byte ${place.offset} of ${name} is damaged`),
+    });
+    if (bytes.length < place.recordBytes) return damaged();
+    try {
+      return { message: this.decode(bytes, 0, place.recordBytes), error: null };
+    } catch {
+      return damaged();
+    }
+  }
+
+  /** The message whose record entry is `bytes[at, end)`. @throws when it does not check */
+  decode(bytes: Uint8Array, at: number, end: number): MessageSource {
+    const record = this.#entries.recordAt(bytes, at, end);
+    if (checksum(bytes, record.partsAt, at + record.recordBytes, this.#seed) !== record.checksum) {
+      throw new Error("record does not check");
+    }
+    const propertiesStart = record.partsAt + record.addressBytes;
+    const bodyStart = propertiesStart + record.propertiesBytes;
+    return {
+      ...emptySource(),
+      address: bytes,
+      addressStart: record.partsAt,
+      addressEnd: propertiesStart,
+      properties: bytes,
+      propertiesStart,
+      propertiesEnd: bodyStart,
+      body: bytes,
+      bodyStart,
+      bodyEnd: bodyStart + record.bodyBytes,
+      flags: record.flags,
+      priority: record.priority,
+      arrivalMs: record.arrivalMs,
+      expiryMs: record.expiryMs,
+    };
+  }
+}

@@ -1,0 +1,93 @@
+// What a snapshot is taken of: the holdings, the definitions and the lanes' positions, row by row.
+
+import type { Arena } from "../arena.ts";
+import type { MemoryLane } from "../memory_lane.ts";
+import type { RecordView } from "../port.ts";
+import { emptyView } from "../views.ts";
+import type { Placed } from "./batch_writer.ts";
+import type { Definitions } from "./definitions.ts";
+import { type Holdings, NO_HOLDING } from "./holdings.ts";
+import type { SnapshotSource } from "./snapshot_writer.ts";
+
+/** The state of a file store as a snapshot sees it. */
+export class HoldingsSource implements SnapshotSource {
+  readonly #holdings: Holdings;
+  readonly #arena: Arena;
+  readonly #definitions: Definitions;
+  readonly #lanes: ReadonlyMap<number, MemoryLane>;
+  readonly #view: RecordView = emptyView();
+  readonly #placed: Placed = {
+    queueId: 0,
+    position: 0,
+    file: 0,
+    offset: 0,
+    recordBytes: 0,
+    state: 0,
+    entry: 0,
+    dueMs: 0,
+    flags: 0,
+    priority: 0,
+    bodyBytes: 0,
+    arrivalMs: 0,
+    expiryMs: 0,
+  };
+
+  constructor(
+    parts: {
+      holdings: Holdings;
+      arena: Arena;
+      definitions: Definitions;
+      lanes: ReadonlyMap<number, MemoryLane>;
+    },
+  ) {
+    this.#holdings = parts.holdings;
+    this.#arena = parts.arena;
+    this.#definitions = parts.definitions;
+    this.#lanes = parts.lanes;
+  }
+
+  definitions(): ReturnType<SnapshotSource["definitions"]> {
+    return this.#definitions.all();
+  }
+
+  lastPositions(): { queueId: number; position: number }[] {
+    const positions: { queueId: number; position: number }[] = [];
+    for (const [queueId, lane] of this.#lanes) {
+      positions.push({ queueId, position: lane.nextPosition - 1 });
+    }
+    return positions;
+  }
+
+  lastQueueId(): number {
+    return this.#definitions.lastQueueId;
+  }
+
+  get refEnd(): number {
+    return this.#holdings.refEnd;
+  }
+
+  rowsOf(ref: number, visit: (placed: Placed) => void): void {
+    const holdings = this.#holdings;
+    let holding = holdings.first(ref);
+    if (holding === NO_HOLDING) return;
+    const view = this.#view;
+    const placed = this.#placed;
+    this.#arena.describe(ref, view);
+    placed.file = holdings.fileOf(ref);
+    placed.offset = holdings.offsetOf(ref);
+    placed.recordBytes = holdings.recordBytesOf(ref);
+    placed.flags = view.flags;
+    placed.priority = view.priority;
+    placed.bodyBytes = view.bodyEnd - view.bodyStart;
+    placed.arrivalMs = view.arrivalMs;
+    placed.expiryMs = view.expiryMs;
+    for (; holding !== NO_HOLDING; holding = holdings.next(holding)) {
+      placed.queueId = holdings.queueOf(holding);
+      placed.position = holdings.positionOf(holding);
+      placed.state = holdings.stateOf(holding);
+      placed.entry = holdings.entryOf(holding);
+      placed.dueMs = holdings.dueMsOf(holding);
+      visit(placed);
+    }
+  }
+}

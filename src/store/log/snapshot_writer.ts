@@ -1,0 +1,145 @@
+// Writes a snapshot while everything goes on: definitions, then the rows of all holdings, a bounded piece
+// a turn. Each piece carries the number of the open batch, so recovery knows what its rows tell already.
+// When it is whole and safe, the manifest names it and the logs before it are no longer needed.
+
+import type { DiskError, FileHandle } from "../file_system.ts";
+import type { DefinitionKind } from "../port.ts";
+import { BatchWriter, type Placed } from "./batch_writer.ts";
+import type { DataFile, DataFiles } from "./data_files.ts";
+import { BATCH_HEADER_BYTES, ENTRY_END } from "./format.ts";
+
+const PIECE_BYTES = 128 * 1024;
+// Rows looked at in one piece, whether or not they are worth writing.
+const ROWS_PER_PIECE = 16_384;
+
+/** What a snapshot is taken of. */
+export interface SnapshotSource {
+  definitions(): { kind: DefinitionKind; key: string; value: unknown }[];
+  lastPositions(): { queueId: number; position: number }[];
+  lastQueueId(): number;
+  /** Body references below this one may have rows. */
+  readonly refEnd: number;
+  /** Gives every row of a body reference to `visit`. */
+  rowsOf(ref: number, visit: (placed: Placed) => void): void;
+}
+
+type Phase = "definitions" | "positions" | "rows" | "syncing" | "done" | "failed";
+
+/** One snapshot in the making. */
+export class SnapshotWriter {
+  /** First batch that is not in it. */
+  readonly fromBatch: number;
+  /** Log file of that batch. */
+  readonly fromLog: number;
+  readonly file: DataFile;
+  readonly #handle: FileHandle;
+  readonly #source: SnapshotSource;
+  readonly #writer: BatchWriter;
+  #phase: Phase = "definitions";
+  #definitions: ReturnType<SnapshotSource["definitions"]>;
+  #positions: ReturnType<SnapshotSource["lastPositions"]>;
+  #nextRef = 1;
+  #error: DiskError | null = null;
+
+  /** @throws DiskError when no file can be made */
+  constructor(
+    files: DataFiles,
+    source: SnapshotSource,
+    options: { seed: number; fromBatch: number; fromLog: number },
+  ) {
+    const { file, handle } = files.create("snapshot");
+    file.isPinned = true;
+    this.file = file;
+    this.#handle = handle;
+    this.#source = source;
+    this.fromBatch = options.fromBatch;
+    this.fromLog = options.fromLog;
+    this.#writer = new BatchWriter(options.seed);
+    this.#definitions = source.definitions();
+    this.#positions = source.lastPositions();
+  }
+
+  /** Whether it is whole and safe on disk. */
+  get isDone(): boolean {
+    return this.#phase === "done";
+  }
+
+  /** What went wrong; null while nothing has. */
+  get error(): DiskError | null {
+    return this.#error;
+  }
+
+  /** Whether another step can be done at once. */
+  get isRunning(): boolean {
+    return this.#phase === "definitions" || this.#phase === "positions" || this.#phase === "rows";
+  }
+
+  /** Writes one piece. `onSynced` is called once, when the file is safe or has failed. */
+  step(openBatch: number, nowMs: number, onSynced: () => void): void {
+    this.#writer.open(this.#writer.out.bytes);
+    if (this.#phase === "definitions") this.#writeDefinitions();
+    else if (this.#phase === "positions") this.#writePositions();
+    else this.#writeRows();
+    try {
+      this.#flush(openBatch, nowMs);
+      if (this.#nextRef >= this.#source.refEnd && this.#phase === "rows") this.#sync(onSynced);
+    } catch (error) {
+      this.#fail(error as DiskError);
+      onSynced();
+    }
+  }
+
+  #writeDefinitions(): void {
+    const { out } = this.#writer;
+    this.#writer.lastQueueId(this.#source.lastQueueId());
+    while (this.#definitions.length > 0 && out.byteCount < PIECE_BYTES) {
+      const { kind, key, value } = this.#definitions.pop()!;
+      this.#writer.defined(kind, key, value);
+    }
+    if (this.#definitions.length === 0) this.#phase = "positions";
+  }
+
+  #writePositions(): void {
+    const { out } = this.#writer;
+    while (this.#positions.length > 0 && out.byteCount < PIECE_BYTES) {
+      const { queueId, position } = this.#positions.pop()!;
+      this.#writer.lastPosition(queueId, position);
+    }
+    if (this.#positions.length === 0) this.#phase = "rows";
+  }
+
+  #writeRows(): void {
+    const { out } = this.#writer;
+    const end = Math.min(this.#source.refEnd, this.#nextRef + ROWS_PER_PIECE);
+    while (this.#nextRef < end && out.byteCount < PIECE_BYTES) {
+      this.#source.rowsOf(this.#nextRef++, this.#visitRow);
+    }
+    if (this.#nextRef >= this.#source.refEnd) this.#writer.mark(ENTRY_END);
+  }
+
+  readonly #visitRow = (placed: Placed): void => this.#writer.placed(placed);
+
+  #flush(openBatch: number, nowMs: number): void {
+    const { out } = this.#writer;
+    if (out.byteCount === BATCH_HEADER_BYTES) return;
+    this.#writer.finish(openBatch, nowMs);
+    this.#handle.write(out.bytes, 0, out.byteCount, this.file.byteLength);
+    this.file.byteLength += out.byteCount;
+  }
+
+  #sync(onSynced: () => void): void {
+    this.#phase = "syncing";
+    this.#handle.sync((error) => {
+      this.#handle.close();
+      if (error === null) this.#phase = "done";
+      else this.#fail(error);
+      onSynced();
+    });
+  }
+
+  #fail(error: DiskError): void {
+    if (this.#phase !== "syncing") this.#handle.close();
+    this.#phase = "failed";
+    this.#error = error;
+  }
+}

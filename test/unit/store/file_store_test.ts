@@ -1,0 +1,209 @@
+// FileStore under a broker: what is there after the node has ended and started again.
+
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { restoreBroker } from "../../../src/broker/recovery.ts";
+import { REJECT } from "../../../src/broker/unacked.ts";
+import { Prng } from "../../../src/lib/prng.ts";
+import { FileStore } from "../../../src/store/file_store.ts";
+import { StoreFormatError } from "../../../src/store/log/manifest.ts";
+import { type Crash, MemoryDisk } from "../../support/memory_disk.ts";
+import { type Plain, TestBroker, TestChannel } from "../../support/test_broker.ts";
+
+const PERSISTENT = { deliveryMode: 2 };
+const RETRY: Plain = { "x-delayed-retry-min": 1000, "x-delivery-limit": 3 };
+
+interface Node {
+  t: TestBroker;
+  store: FileStore;
+  disk: MemoryDisk;
+}
+
+function start(disk: MemoryDisk, nowMs = 1_000_000): Node {
+  const store = FileStore.open({
+    fs: disk,
+    logger: { log() {} },
+    isSynced: true,
+    freeBytesMin: 0,
+    residentBytesMax: Infinity,
+    seed: 12345,
+  });
+  const t = new TestBroker({ store, nowMs: Math.max(nowMs, store.recovered.lastTimeMs) });
+  restoreBroker(t.broker, store);
+  return { t, store, disk };
+}
+
+/** Ends the turn and lets every sync finish. */
+function settle(node: Node): void {
+  node.t.turn();
+  node.disk.finishAll();
+}
+
+function crash(node: Node, how: Crash = { kind: "process" }): Node {
+  return start(node.disk.crash(how), node.t.nowMs);
+}
+
+function allBodies(node: Node, name: string): string[] {
+  const queue = node.t.vhost.queues.get(name)!;
+  const channel = new TestChannel();
+  const bodies: string[] = [];
+  for (let reads = 0; reads < 1000; reads++) {
+    const seen = node.t.get(queue, channel);
+    if (seen !== null) bodies.push(`${seen.body}${seen.redelivered ? "!" : ""}`);
+    else if (queue.readyCount === 0) return bodies;
+    else node.disk.finishAll();
+  }
+  throw new Error("the queue never gets empty");
+}
+
+Deno.test("FileStore brings back durable queues, bindings and persistent messages in order", () => {
+  const node = start(new MemoryDisk());
+  const exchange = { name: "x", type: "topic", autoDelete: false, internal: false };
+  node.t.vhost.declareExchange({ ...exchange, durable: true, args: new Map() });
+  node.t.queue("q", { "x-max-length": 100 }, { durable: true });
+  node.t.queue("transient");
+  const binding = { queue: "q", exchange: "x", routingKey: "a.#", args: new Map() };
+  node.t.vhost.bindQueue(binding, node.t.owner);
+  node.t.publish("a.b", "1", PERSISTENT, "x");
+  node.t.publish("q", "lost");
+  node.t.publish("q", "2", PERSISTENT);
+  settle(node);
+  const next = crash(node, { kind: "power", prng: new Prng(1) });
+  assertEquals([...next.t.vhost.queues.keys()], ["q"]);
+  next.t.publish("a.c", "3", PERSISTENT, "x");
+  assertEquals(allBodies(next, "q"), ["1", "2", "3"]);
+});
+
+Deno.test("FileStore forgets what was acked, purged and deleted", () => {
+  const node = start(new MemoryDisk());
+  const queue = node.t.queue("q", {}, { durable: true });
+  node.t.queue("gone", {}, { durable: true });
+  const channel = new TestChannel();
+  for (const body of ["1", "2", "3"]) node.t.publish("q", body, PERSISTENT);
+  node.t.publish("gone", "x", PERSISTENT);
+  node.t.get(queue, channel);
+  channel.unacked.ack(1, false);
+  node.t.vhost.deleteQueue("gone", { ifUnused: false, ifEmpty: false }, node.t.owner);
+  settle(node);
+  const second = crash(node);
+  assertEquals([...second.t.vhost.queues.keys()], ["q"]);
+  assertEquals(second.t.vhost.queues.get("q")!.readyCount, 2);
+  second.t.vhost.queues.get("q")!.purge();
+  settle(second);
+  const third = crash(second);
+  assertEquals(third.t.vhost.queues.get("q")!.readyCount, 0);
+  assertEquals(third.store.liveMessageCount, 0);
+});
+
+Deno.test("FileStore marks what was out for delivery as redelivered, one delivery spent", () => {
+  let node = start(new MemoryDisk());
+  node.t.queue("q", { "x-delivery-limit": 2 }, { durable: true });
+  node.t.publish("q", "m", PERSISTENT);
+  for (let deliveries = 1; deliveries <= 3; deliveries++) {
+    const queue = node.t.vhost.queues.get("q")!;
+    const channel = new TestChannel();
+    node.t.consume(queue, channel);
+    for (let i = 0; i < 5; i++) settle(node);
+    const [seen] = channel.drain();
+    assertEquals([seen!.redelivered, seen!.deliveryCount], [deliveries > 1, deliveries - 1]);
+    node = crash(node);
+  }
+  assertEquals(node.t.vhost.queues.get("q")!.readyCount, 0);
+});
+
+Deno.test("FileStore keeps delays with their remaining time, and their counts", () => {
+  const node = start(new MemoryDisk());
+  const queue = node.t.queue("q", RETRY, { durable: true });
+  const channel = new TestChannel();
+  node.t.consume(queue, channel);
+  node.t.publish("q", "m", PERSISTENT);
+  settle(node);
+  channel.unacked.reject(1, false, true, REJECT);
+  settle(node);
+  node.t.turn(400);
+  const next = crash(node);
+  const again = next.t.vhost.queues.get("q")!;
+  assertEquals(again.delayedCount, 1);
+  assertEquals(again.retries!.delayed.nextDueMs - next.t.nowMs, 600);
+  const second = new TestChannel();
+  next.t.consume(again, second);
+  next.t.turn(599);
+  assertEquals(again.delayedCount, 1);
+  next.t.turn(1);
+  for (let i = 0; i < 3; i++) settle(next);
+  const [seen] = second.drain();
+  assertEquals([seen!.body, seen!.redelivered, seen!.deliveryCount], ["m", true, 1]);
+});
+
+Deno.test("FileStore keeps requeued messages at their place, with their counts", () => {
+  const node = start(new MemoryDisk());
+  const queue = node.t.queue("q", { "x-delivery-limit": 5 }, { durable: true });
+  const channel = new TestChannel();
+  for (const body of ["1", "2", "3"]) node.t.publish("q", body, PERSISTENT);
+  for (let i = 0; i < 2; i++) node.t.get(queue, channel);
+  channel.unacked.reject(1, false, true, REJECT);
+  channel.unacked.ack(2, false);
+  settle(node);
+  const next = crash(node);
+  assertEquals(allBodies(next, "q"), ["1!", "3"]);
+});
+
+Deno.test("FileStore moves a dead letter in one piece", () => {
+  const node = start(new MemoryDisk());
+  node.t.queue("dead", {}, { durable: true });
+  const dlx: Plain = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead" };
+  const queue = node.t.queue("q", dlx, { durable: true });
+  const channel = new TestChannel();
+  node.t.publish("q", "m", PERSISTENT);
+  node.t.get(queue, channel);
+  channel.unacked.reject(1, false, false, REJECT);
+  settle(node);
+  const next = crash(node);
+  assertEquals(allBodies(next, "q"), []);
+  assertEquals(allBodies(next, "dead"), ["m"]);
+});
+
+Deno.test("FileStore keeps a message of several queues once and for each of them", () => {
+  const node = start(new MemoryDisk());
+  const exchange = { name: "f", type: "fanout", autoDelete: false, internal: false };
+  node.t.vhost.declareExchange({ ...exchange, durable: true, args: new Map() });
+  for (const name of ["a", "b", "c"]) {
+    node.t.queue(name, {}, { durable: true });
+    const binding = { queue: name, exchange: "f", routingKey: "", args: new Map() };
+    node.t.vhost.bindQueue(binding, node.t.owner);
+  }
+  node.t.publish("", "x".repeat(10_000), PERSISTENT, "f");
+  settle(node);
+  assert(node.disk.usedBytes < 15_000);
+  node.t.vhost.queues.get("b")!.purge();
+  settle(node);
+  const next = crash(node);
+  const counts = ["a", "b", "c"].map((name) => next.t.vhost.queues.get(name)!.readyCount);
+  assertEquals(counts, [1, 0, 1]);
+  assertEquals(allBodies(next, "c"), ["x".repeat(10_000)]);
+});
+
+Deno.test("FileStore refuses a newer format without touching it", () => {
+  const node = start(new MemoryDisk());
+  settle(node);
+  const disk = node.disk.crash({ kind: "process" });
+  const text = new TextDecoder().decode(disk.contentOf("MANIFEST"));
+  const handle = disk.open("MANIFEST", "readwrite");
+  const newer = new TextEncoder().encode(text.replace('"format":1', '"format":9'));
+  handle.write(newer, 0, newer.length, 0);
+  handle.close();
+  const before = disk.paths();
+  assertThrows(() => start(disk), StoreFormatError, "format 9");
+  assertEquals(disk.paths(), before);
+});
+
+Deno.test("FileStore says a batch is safe only when it is synced", () => {
+  const node = start(new MemoryDisk());
+  node.t.queue("q", {}, { durable: true });
+  settle(node);
+  const batch = node.store.openBatch;
+  node.t.publish("q", "m", PERSISTENT);
+  node.t.turn();
+  assert(node.store.safeBatch < batch);
+  node.disk.finishAll();
+  assert(node.store.safeBatch >= batch);
+});
