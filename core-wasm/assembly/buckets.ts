@@ -21,61 +21,51 @@ export const CAPACITY_4: u32 = ROOM / 10;
 const START: usize = 4;
 const END: usize = 6;
 
-// @ts-ignore: decorator
 @inline
 export function bucketAt(level: u32, digit: u32): u32 {
   return BUCKETS_AT + (((level << 8) | digit) << 3);
 }
 
-// @ts-ignore: decorator
 @inline
 export function capacityOf(level: u32): u32 {
   return level == 0 ? CAPACITY_0 : level <= 2 ? CAPACITY_1 : level == 3 ? CAPACITY_3 : CAPACITY_4;
 }
 
-// @ts-ignore: decorator
 @inline
 export function firstChunk(bucket: u32): u32 {
   return load<u32>(bucket);
 }
 
-// @ts-ignore: decorator
 @inline
 export function nextChunk(chunk: u32): u32 {
   return load<u32>(chunk);
 }
 
-// @ts-ignore: decorator
 @inline
 export function startOf(chunk: u32): u32 {
   return load<u16>(chunk, START);
 }
 
-// @ts-ignore: decorator
 @inline
 export function endOf(chunk: u32): u32 {
   return load<u16>(chunk, END);
 }
 
-// @ts-ignore: decorator
 @inline
 export function setStart(chunk: u32, start: u32): void {
   store<u16>(chunk, <u16>start, START);
 }
 
-// @ts-ignore: decorator
 @inline
 export function setEnd(chunk: u32, end: u32): void {
   store<u16>(chunk, <u16>end, END);
 }
 
-// @ts-ignore: decorator
 @inline
 export function indexIn(chunk: u32, at: u32): u32 {
   return load<u32>(chunk + (at << 2), HEADER);
 }
 
-// @ts-ignore: decorator
 @inline
 export function lowIn(level: u32, chunk: u32, at: u32): u64 {
   if (level == 0) return 0;
@@ -88,7 +78,6 @@ export function lowIn(level: u32, chunk: u32, at: u32): u64 {
   return low | (<u64>load<u16>(chunk + (at << 1), HEADER + CAPACITY_4 * 8) << 32);
 }
 
-// @ts-ignore: decorator
 @inline
 export function writeEntry(level: u32, chunk: u32, at: u32, index: u32, due: u64): void {
   store<u32>(chunk + (at << 2), index, HEADER);
@@ -105,7 +94,6 @@ export function writeEntry(level: u32, chunk: u32, at: u32, index: u32, due: u64
 }
 
 // The digits below the bucket's own: level 1 keeps 16 bits of which its bucket needs 8.
-// @ts-ignore: decorator
 @inline
 export function lowMask(level: u32): u64 {
   return (<u64>1 << (<u64>level << 3)) - 1;

@@ -24,6 +24,7 @@ export const WORK_MAX: i32 = 4096;
 //     1024  transfer area        512 entries of 32 bytes, read and written by the host
 //    17408  buckets              7 levels x 256 x (head, tail)
 //    31744  occupied             7 levels x 256 bits
+//    31968  late tables          64 addresses of 4 KiB tables of 8 KiB pages
 //    32768  timer page table     4096 addresses of 64 KiB pages
 //    49152  group page table     1024 addresses of 8 KiB pages
 //    53248  grows: timer pages, group pages, chunks, in the order of need; nothing is ever moved
@@ -31,6 +32,7 @@ export const AREA_AT: u32 = 1024;
 export const AREA_CAPACITY: u32 = 512;
 export const BUCKETS_AT: u32 = 17408;
 export const OCCUPIED_AT: u32 = 31744;
+export const LATE_TABLES_AT: u32 = 31968;
 export const TIMER_PAGES_AT: u32 = 32768;
 export const GROUP_PAGES_AT: u32 = 49152;
 export const GROWING_AT: u32 = 53248;

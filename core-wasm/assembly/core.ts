@@ -34,7 +34,7 @@ import {
 } from "./groups";
 import { beginSnapshot, endSnapshot, nextPage, snapshotIsValid } from "./scan";
 import { sweepAll, sweepSome } from "./sweep";
-import { countCancelled, countInserted } from "./taking";
+import { countCancelled, countInserted, deadCount, liveCount } from "./taking";
 import {
   abandonTimer,
   fillTimer,
@@ -48,8 +48,6 @@ import {
 import { place, popDue, reserveEntry } from "./wheel";
 
 // Handle or failure code.
-// @ts-ignore: decorator
-@inline
 export function insertTimer(group: u32, due: f64, payload: u32): f64 {
   endSnapshot();
   sweepSome(1);
@@ -57,14 +55,22 @@ export function insertTimer(group: u32, due: f64, payload: u32): f64 {
   if (room == 0) return ERR_UNKNOWN_GROUP;
   const whole = Math.ceil(due);
   if (!(whole >= 0 && whole <= <f64>INTEGER_MAX)) return ERR_BAD_DUE_TIME;
-  const time = <u64>whole;
-  const level = reserveEntry(time);
+  const handle = tryInsert(room, <u64>whole, payload);
+  // Out of memory: what cancelled timers hold may be worth collecting at once.
+  if (handle > 0 || deadCount() <= liveCount() >> 3) return handle;
+  sweepAll();
+  return tryInsert(room, <u64>whole, payload);
+}
+
+@inline
+function tryInsert(room: u32, due: u64, payload: u32): f64 {
+  const level = reserveEntry(due);
   if (level < 0) return ERR_OUT_OF_MEMORY;
   const index = takeTimer();
   if (index == 0) return tableIsFull() ? ERR_LIMIT_REACHED : ERR_OUT_OF_MEMORY;
   const handle = fillTimer(index, payload, room);
-  place(level, time, index);
-  enterRoom(room, <f64>time);
+  place(level, due, index);
+  enterRoom(room, <f64>due);
   countInserted();
   return handle;
 }

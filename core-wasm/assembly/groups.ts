@@ -40,14 +40,12 @@ let roomsUsed: u32 = 0;
 let freeRoom: u32 = 0;
 let deadRooms: u32 = 0;
 
-// @ts-ignore: decorator
 @inline
 export function recordAt(index: u32): u32 {
   return load<u32>(GROUP_PAGES_AT + ((index >> 8) << 2)) + (index & 255) * RECORD_BYTES;
 }
 
 // The door's id for hosts, or 0 when the room is dead.
-// @ts-ignore: decorator
 @inline
 export function doorOf(room: u32): u32 {
   return load<u32>(recordAt(room), DOOR);
@@ -124,7 +122,6 @@ export function openGroup(): i32 {
 }
 
 // The room behind an id, or 0 when the id is not that of an open group.
-// @ts-ignore: decorator
 @inline
 export function roomOf(id: u32): u32 {
   const door = id & GROUP_INDEX_MASK;
@@ -135,7 +132,6 @@ export function roomOf(id: u32): u32 {
   return room <= roomsUsed && doorOf(room) == id ? room : 0;
 }
 
-// @ts-ignore: decorator
 @inline
 export function countOf(room: u32): u32 {
   return load<u32>(recordAt(room), COUNT);
@@ -174,7 +170,6 @@ export function leaveDeadRoom(room: u32): void {
   releaseRoom(room);
 }
 
-// @ts-ignore: decorator
 @inline
 export function enterRoom(room: u32, due: f64): void {
   const record = recordAt(room);
@@ -197,7 +192,6 @@ export function enterRoom(room: u32, due: f64): void {
 }
 
 // The room's first timer fired: what is left is due then or later.
-// @ts-ignore: decorator
 @inline
 export function leaveRoomFirst(room: u32, due: f64): void {
   const record = recordAt(room);

@@ -3,25 +3,23 @@
 // too. Four children a node, holes moved instead of nodes swapped. Called by wheel.ts and scan.ts.
 //
 //   node, 16 bytes:  [0 due u64][8 sequence : 39 bits, timer index : 25 bits]
-//   in pages of 64 KiB, found through a table that is made with the first late timer
+//   in pages of 512 nodes, found through tables of 1024 pages, found through 64 fixed words
 
-import { TIMER_COUNT_MAX, TIMER_INDEX_BITS } from "./constants";
+import { LATE_TABLES_AT, TIMER_COUNT_MAX, TIMER_INDEX_BITS } from "./constants";
 import { allocate } from "./memory";
 
-const PAGE_BYTES: u32 = 65536;
-const PAGE_NODES: u32 = 4096;
-const PAGE_TABLE_BYTES: u32 = ((TIMER_COUNT_MAX + 1) / PAGE_NODES) * 4;
+const PAGE_BYTES: u32 = 8192;
+const TABLE_BYTES: u32 = 4096;
 const SEQUENCE_MAX: u64 = (<u64>1 << 39) - 1;
 
-let pageTable: u32 = 0;
-let pageCount: u32 = 0;
+let capacity: u32 = 0;
 let size: u32 = 0;
 let sequence: u64 = 0; // starts anew whenever the heap is empty
 
-// @ts-ignore: decorator
 @inline
 function nodeAt(place: u32): u32 {
-  return load<u32>(pageTable + ((place >> 12) << 2)) + ((place & 4095) << 4);
+  const table = load<u32>(LATE_TABLES_AT + ((place >> 19) << 2));
+  return load<u32>(table + (((place >> 9) & 1023) << 2)) + ((place & 511) << 4);
 }
 
 export function lateCount(): u32 {
@@ -43,24 +41,23 @@ export function lateSequenceAt(place: u32): u64 {
 // True when one more node fits.
 export function reserveLate(): bool {
   if (sequence == SEQUENCE_MAX) return false;
-  if (pageTable == 0) pageTable = allocate(PAGE_TABLE_BYTES);
-  if (pageTable == 0) return false;
-  if (size < pageCount * PAGE_NODES) return true;
-  const page = allocate(PAGE_BYTES);
+  if (size < capacity) return true;
+  const tableWord = LATE_TABLES_AT + ((capacity >> 19) << 2);
+  if (load<u32>(tableWord) == 0) store<u32>(tableWord, allocate(TABLE_BYTES));
+  const table = load<u32>(tableWord);
+  const page = table == 0 ? 0 : allocate(PAGE_BYTES);
   if (page == 0) return false;
-  store<u32>(pageTable + (pageCount << 2), page);
-  pageCount++;
+  store<u32>(table + (((capacity >> 9) & 1023) << 2), page);
+  capacity += 512;
   return true;
 }
 
-// @ts-ignore: decorator
 @inline
 function isBefore(due: u64, tag: u64, node: u32): bool {
   const other = load<u64>(node);
   return due < other || (due == other && tag < load<u64>(node, 8));
 }
 
-// @ts-ignore: decorator
 @inline
 function move(from: u32, to: u32): void {
   store<u64>(to, load<u64>(from));

@@ -36,7 +36,6 @@ export function allocate(bytes: u32): u32 {
   return at;
 }
 
-// @ts-ignore: decorator
 @inline
 export function haveChunks(count: u32): bool {
   return freeChunks >= count;
@@ -53,7 +52,6 @@ export function reserveChunks(count: u32): bool {
 }
 
 // Only after `reserveChunks`; the first eight bytes are zeroed, the rest is what it was.
-// @ts-ignore: decorator
 @inline
 export function takeChunk(): u32 {
   const chunk = freeChunk;
@@ -63,7 +61,6 @@ export function takeChunk(): u32 {
   return chunk;
 }
 
-// @ts-ignore: decorator
 @inline
 export function releaseChunk(chunk: u32): void {
   store<u32>(chunk, freeChunk);

@@ -7,7 +7,6 @@
 
 import {
   AREA_AT,
-  AREA_CAPACITY,
   AREA_DUE,
   AREA_GROUP,
   AREA_HANDLE,
@@ -55,7 +54,6 @@ let entryDue: u64 = 0;
 let entryOrder: f64 = 0;
 
 // Any change ends a snapshot.
-// @ts-ignore: decorator
 @inline
 export function endSnapshot(): void {
   valid = false;

@@ -104,7 +104,6 @@ export function leaveSweep(bucket: u32): void {
 }
 
 // A share of the work, after any change.
-// @ts-ignore: decorator
 @inline
 export function sweepSome(chunks: i32): void {
   if (level != 0) sweepOn(chunks);

@@ -9,19 +9,16 @@ import { handleAt, payloadAt, releaseTimer, roomAt, timerAt } from "./timers";
 let live: u32 = 0;
 let dead: u32 = 0;
 
-// @ts-ignore: decorator
 @inline
 export function liveCount(): u32 {
   return live;
 }
 
-// @ts-ignore: decorator
 @inline
 export function deadCount(): u32 {
   return dead;
 }
 
-// @ts-ignore: decorator
 @inline
 export function countInserted(): void {
   live++;
@@ -45,7 +42,6 @@ export function takeOutDead(index: u32): void {
 }
 
 // Writes a due timer to the transfer area and frees its place; false when it was dead.
-// @ts-ignore: decorator
 @inline
 export function takeOut(index: u32, due: f64, at: i32): bool {
   const timer = timerAt(index);

@@ -25,32 +25,27 @@ let freeHead: u32 = 0;
 let freeTail: u32 = 0;
 let freeCount: u32 = 0;
 
-// @ts-ignore: decorator
 @inline
 export function timerAt(index: u32): u32 {
   return load<u32>(TIMER_PAGES_AT + ((index >> 13) << 2)) + ((index & 8191) << 3);
 }
 
-// @ts-ignore: decorator
 @inline
 export function payloadAt(timer: u32): u32 {
   return load<u32>(timer);
 }
 
-// @ts-ignore: decorator
 @inline
 export function roomAt(timer: u32): u32 {
   return load<u32>(timer, 4) & GROUP_INDEX_MASK;
 }
 
-// @ts-ignore: decorator
 @inline
 export function handleAt(timer: u32, index: u32): f64 {
   const generation = load<u32>(timer, 4) >> GROUP_INDEX_BITS;
   return <f64>((<u64>generation << TIMER_INDEX_BITS) | <u64>index);
 }
 
-// @ts-ignore: decorator
 @inline
 function takeFree(): u32 {
   const index = freeHead;
@@ -60,7 +55,6 @@ function takeFree(): u32 {
 }
 
 // Index of a place of one's own, or 0 when neither memory nor an index is left.
-// @ts-ignore: decorator
 @inline
 export function takeTimer(): u32 {
   if (freeCount > PLACES_WAITING) return takeFree();
@@ -85,7 +79,6 @@ export function tableIsFull(): bool {
   return used == TIMER_COUNT_MAX && freeCount == 0;
 }
 
-// @ts-ignore: decorator
 @inline
 export function fillTimer(index: u32, payload: u32, room: u32): f64 {
   const timer = timerAt(index);
@@ -95,7 +88,6 @@ export function fillTimer(index: u32, payload: u32, room: u32): f64 {
 }
 
 // The handle is stale from now on.
-// @ts-ignore: decorator
 @inline
 export function releaseTimer(timer: u32, index: u32): void {
   const generation = load<u32>(timer, 4) >> GROUP_INDEX_BITS;

@@ -38,13 +38,11 @@ let topLevel: u32 = 0;
 let drainLevel: u32 = 0;
 let drainEnd: u64 = 0;
 
-// @ts-ignore: decorator
 @inline
 function digitOf(time: u64, level: u32): u32 {
   return <u32>(time >> (<u64>level << 3)) & 255;
 }
 
-// @ts-ignore: decorator
 @inline
 function levelFor(due: u64): u32 {
   const differing = due ^ current;
@@ -73,7 +71,6 @@ export function endDrainIfEmpty(): void {
 }
 
 // An empty wheel may stand anywhere: near the first timer it needs fewer levels.
-// @ts-ignore: decorator
 @inline
 function approach(due: u64): void {
   if (entries == 0 && (due ^ current) >> 32 != 0 && lateCount() == 0) {
@@ -84,7 +81,6 @@ function approach(due: u64): void {
 // The level a new timer goes to, LATE_LEVEL for the late heap, or -1 when there is no memory. Makes
 // sure that `place` will succeed, and that all later draining will: draining can need one more chunk
 // for each bucket below the top level, and must not fail for want of memory.
-// @ts-ignore: decorator
 @inline
 export function reserveEntry(due: u64): i32 {
   approach(due);
@@ -97,7 +93,6 @@ export function reserveEntry(due: u64): i32 {
 }
 
 // After `reserveEntry` for the same due time, with its answer.
-// @ts-ignore: decorator
 @inline
 export function place(level: i32, due: u64, index: u32): void {
   if (level == LATE_LEVEL) {
@@ -147,7 +142,6 @@ function drain(work: i32): i32 {
   return moved;
 }
 
-// @ts-ignore: decorator
 @inline
 function advanceTo(time: u64): void {
   if (time > current) current = time;
@@ -171,7 +165,6 @@ function enterNext(now: u64): bool {
   return false;
 }
 
-// @ts-ignore: decorator
 @inline
 export function startOfBucket(level: u32, digit: u32): u64 {
   const above = current & ~((<u64>256 << (<u64>level << 3)) - 1);

@@ -2,7 +2,7 @@
 // answers must agree. Used by the property tests and the long random runs.
 
 import { assert, assertEquals } from "@std/assert";
-import { DueBatch, ReferenceHeap, TimingHeap } from "../../../core-wasm/mod.ts";
+import { DueBatch, failure, ReferenceHeap, TimingHeap } from "../../../core-wasm/mod.ts";
 import type { TimingHeapOptions } from "../../../core-wasm/mod.ts";
 
 /** One step of a random run; numbers are reduced to what exists when it is taken. */
@@ -23,6 +23,8 @@ export class TwinHeaps {
   readonly #coreGroups: number[] = [];
   readonly #modelGroups: number[] = [];
   readonly #coreHandles: number[] = [];
+  /** Insertions that the core refused for want of memory; the model was spared them. */
+  refusals = 0;
   readonly #modelHandles: number[] = [];
 
   constructor(groupCount: number, options: TimingHeapOptions = {}) {
@@ -54,8 +56,19 @@ export class TwinHeaps {
   insert(group: number, dueMs: number): void {
     const payload = this.#coreHandles.length;
     const at = group % this.#coreGroups.length;
-    this.#coreHandles.push(this.core.insert(this.#coreGroups[at]!, dueMs, payload));
+    const handle = this.core.tryInsert(this.#coreGroups[at]!, dueMs, payload);
+    if (handle === failure.outOfMemory) {
+      this.refusals++;
+      return;
+    }
+    assert(handle > 0);
+    this.#coreHandles.push(handle);
     this.#modelHandles.push(this.model.insert(this.#modelGroups[at]!, dueMs, payload));
+  }
+
+  /** How many timers were ever inserted. */
+  get insertions(): number {
+    return this.#coreHandles.length;
   }
 
   /** Any handle ever given, so that most are stale in a long run. */
