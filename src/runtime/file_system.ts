@@ -135,7 +135,8 @@ class FolderFile implements FileHandle {
     } catch (error) {
       throw diskError(this.path, error);
     } finally {
-      this.#byteLength = Math.max(this.#byteLength, offset + at - start);
+      // A write of nothing extends nothing.
+      if (at > start) this.#byteLength = Math.max(this.#byteLength, offset + at - start);
     }
   }
 
