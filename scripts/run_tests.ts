@@ -5,7 +5,7 @@
 
 import process from "node:process";
 import { type RuntimeName, RUNTIMES } from "./lib/runtimes.ts";
-import { runTests, SUITES, type TestRun } from "./lib/suites.ts";
+import { runTests, suites, type TestRun } from "./lib/suites.ts";
 import { closingLine } from "./lib/tally.ts";
 
 function parse(args: string[]): TestRun | undefined {
@@ -21,7 +21,9 @@ function parse(args: string[]): TestRun | undefined {
 
 const request = parse(process.argv.slice(2));
 if (request === undefined) {
-  console.error(`usage: run_tests.ts [deno|bun|node|node@VERSION] [${SUITES.join("|")}|PATH ...]`);
+  console.error(
+    `usage: run_tests.ts [deno|bun|node|node@VERSION] [${suites().join("|")}|PATH ...]`,
+  );
   process.exit(2);
 }
 const tally = await runTests(request);

@@ -9,8 +9,19 @@ import { run } from "./process.ts";
 import { bunCommand, denoCommand, nodeCommand, ROOT, type RuntimeName } from "./runtimes.ts";
 import { addCheck, addTally, emptyTally, readJunit, type Tally } from "./tally.ts";
 
-/** The folders of test/ that `deno task test` runs, in this order. */
-export const SUITES: readonly string[] = ["unit", "model", "simulation", "clients", "faults"];
+/** Suites that must be there; a further folder in test/ is a suite as well. */
+const REQUIRED: readonly string[] = ["unit", "fuzz", "simulation", "clients"];
+
+/** What tests share; no suite. */
+const SUPPORT = "support";
+
+/** The suites, which are the folders of test/, in the order in which they run. */
+export function suites(): string[] {
+  const folders = readdirSync(join(ROOT, "test"), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== SUPPORT)
+    .map((entry) => entry.name);
+  return [...new Set([...REQUIRED, ...folders.sort()])];
+}
 
 /** Tests of tools that run under Deno alone. */
 const DENO_ONLY = "test/unit/scripts/";
@@ -63,8 +74,9 @@ export async function runTests(request: TestRun): Promise<Tally> {
 /** The test files of a request; what has none is noted as a failure. */
 function collect(request: TestRun, tally: Tally, label: string): string[] {
   const files: string[] = [];
-  for (const name of request.only ?? SUITES) {
-    const path = SUITES.includes(name) ? `test/${name}` : name;
+  const all = suites();
+  for (const name of request.only ?? all) {
+    const path = all.includes(name) ? `test/${name}` : name;
     const found = listTests(path);
     if (found.length === 0) addCheck(tally, `${label}: no test in ${path}`, false);
     files.push(...found);
