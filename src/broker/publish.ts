@@ -55,8 +55,11 @@ export class Publisher implements RouteMessage {
   #exchange: Exchange | null = null;
   /** Topology at which `#route` was found; -1 = it holds for one message only. */
   #routeEpoch = -1;
+  // Only the first so many are meant: emptying an array would give its storage away at every message.
   readonly #takers: Queue[] = [];
+  #takerCount = 0;
   readonly #refusers: Queue[] = [];
+  #refuserCount = 0;
 
   // What exchanges see of the message being routed.
   routingKey = "";
@@ -97,7 +100,7 @@ export class Publisher implements RouteMessage {
     if (route.count === 0) return 0;
     const holderCount = this.#collectTakers(bodyBytes);
     let outcome = PUBLISH_ROUTED;
-    if (this.#takers.length < route.count) outcome |= PUBLISH_OVERFLOWED;
+    if (this.#takerCount < route.count) outcome |= PUBLISH_OVERFLOWED;
     if (holderCount === 0) return outcome;
     if (this.#properties.has(PROPERTY_HEADERS)) this.#markForgedCount(source);
     return outcome | this.#store(source, holderCount);
@@ -188,21 +191,21 @@ export class Publisher implements RouteMessage {
   // says how many will hold it.
   #collectTakers(bodyBytes: number): number {
     const route = this.#route;
-    const takers = this.#takers;
-    const refusers = this.#refusers;
-    takers.length = 0;
-    refusers.length = 0;
+    let takerCount = 0;
+    let refuserCount = 0;
     for (let index = 0; index < route.count; index++) {
       const queue = route.queues[index]!;
-      if (queue.admits(bodyBytes)) takers.push(queue);
-      else if (queue.args.overflow === "reject-publish-dlx") refusers.push(queue);
+      if (queue.admits(bodyBytes)) this.#takers[takerCount++] = queue;
+      else if (queue.args.overflow === "reject-publish-dlx") this.#refusers[refuserCount++] = queue;
     }
-    return takers.length + refusers.length;
+    this.#takerCount = takerCount;
+    this.#refuserCount = refuserCount;
+    return takerCount + refuserCount;
   }
 
   #markForgedCount(source: MessageSource): void {
-    for (const queue of this.#takers) {
-      if (!queue.keepsCount) continue;
+    for (let index = 0; index < this.#takerCount; index++) {
+      if (!this.#takers[index]!.keepsCount) continue;
       if (this.#properties.findHeader(DELIVERY_COUNT)) source.flags |= RECORD_FORGED_COUNT;
       return;
     }
@@ -215,13 +218,13 @@ export class Publisher implements RouteMessage {
     const isLogged = store.entries !== null && (source.flags & RECORD_PERSISTENT) !== 0;
     let outcome = 0;
     const takers = this.#takers;
-    for (let index = 0; index < takers.length; index++) {
+    for (let index = 0; index < this.#takerCount; index++) {
       const queue = takers[index]!;
       queue.accept(ref, bodyBytes, source.expiryMs, source.flags);
       if (isLogged && queue.durable) outcome = PUBLISH_LOGGED;
     }
     const refusers = this.#refusers;
-    for (let index = 0; index < refusers.length; index++) {
+    for (let index = 0; index < this.#refuserCount; index++) {
       refusers[index]!.deadLetter(ref, -1, 0, "maxlen");
     }
     return outcome;
