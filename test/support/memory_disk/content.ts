@@ -18,8 +18,10 @@ interface Image {
  * covered by a sync that failed: the system believes it clean, so no later sync saves it.
  */
 interface Change {
-  readonly kind: "write" | "truncate" | "flip";
+  /** `extend` makes zeros from the end of the file, at `offset`, to `end`. */
+  readonly kind: "write" | "truncate" | "extend" | "flip";
   readonly offset: number;
+  readonly end: number;
   readonly bytes: Uint8Array;
   state: "pending" | "synced" | "dropped";
 }
@@ -54,7 +56,10 @@ function put(image: Image, offset: number, bytes: Uint8Array): void {
 function apply(image: Image, change: Change): void {
   if (change.kind === "truncate") resize(image, change.offset);
   else if (change.kind === "write") put(image, change.offset, change.bytes);
-  else if (change.offset < image.byteLength) {
+  else if (change.kind === "extend") {
+    resize(image, Math.max(image.byteLength, change.end));
+    image.bytes.fill(0, change.offset, change.end);
+  } else if (change.offset < image.byteLength) {
     image.bytes[change.offset] = image.bytes[change.offset]! ^ change.bytes[0]!;
   }
 }
@@ -80,9 +85,9 @@ function applyPerhaps(image: Image, change: Change, prng: Prng): void {
   const fate = prng.nextBelow(4);
   if (fate === 0) return apply(image, change);
   if (fate === 1) return;
-  if (change.kind === "truncate") return prng.nextBelow(2) === 0 ? apply(image, change) : undefined;
+  if (change.kind !== "write") return prng.nextBelow(2) === 0 ? apply(image, change) : undefined;
   if (fate === 2) applyTorn(image, change, prng);
-  const end = change.offset + change.bytes.length;
+  const { end } = change;
   // The new size may be safe before the bytes are; they read as zeros then.
   if (end > image.byteLength && (fate === 3 || prng.nextBelow(2) === 0)) resize(image, end);
 }
@@ -120,18 +125,29 @@ export class FileContent {
 
   /** Writes a copy of `bytes` at `offset`. */
   write(offset: number, bytes: Uint8Array): void {
-    this.#change({ kind: "write", offset, bytes: bytes.slice(), state: "pending" });
+    if (bytes.length === 0) return;
+    if (offset > this.byteLength) this.#extend(offset);
+    this.#change({
+      kind: "write",
+      offset,
+      end: offset + bytes.length,
+      bytes: bytes.slice(),
+      state: "pending",
+    });
   }
 
   /** Cuts or extends to `byteLength`. */
   truncate(byteLength: number): void {
-    this.#change({ kind: "truncate", offset: byteLength, bytes: NO_BYTES, state: "pending" });
+    if (byteLength > this.byteLength) return this.#extend(byteLength);
+    const cut = { offset: byteLength, end: this.byteLength, bytes: NO_BYTES };
+    this.#change({ kind: "truncate", ...cut, state: "pending" });
   }
 
   /** Turns one bit over, as a dying medium does: nobody sees it coming, and it stays. */
   flip(offset: number, bit: number): void {
     assert(offset < this.byteLength, "flipping a bit behind the end of a file");
-    this.#change({ kind: "flip", offset, bytes: new Uint8Array([1 << bit]), state: "synced" });
+    const turned = { offset, end: offset + 1, bytes: new Uint8Array([1 << bit]) };
+    this.#change({ kind: "flip", ...turned, state: "synced" });
     this.#settle();
   }
 
@@ -173,6 +189,11 @@ export class FileContent {
       else if (mood > 1) applyPerhaps(image, change, prng);
     }
     return new FileContent(image, copyImage(image), []);
+  }
+
+  #extend(end: number): void {
+    const gap = { offset: this.byteLength, end, bytes: NO_BYTES };
+    this.#change({ kind: "extend", ...gap, state: "pending" });
   }
 
   #change(change: Change): void {

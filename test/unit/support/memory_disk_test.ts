@@ -254,6 +254,20 @@ Deno.test("MemoryDisk.failAfter() fails the operations after a number of good on
   disk.syncFolder("");
 });
 
+Deno.test("MemoryDisk covers by a sync what was written before it began, not before it ended", () => {
+  const { disk, handle } = diskWithFile();
+  put(handle, 0, "new");
+  handle.sync(() => {});
+  put(handle, 3, "er");
+  disk.finishAll();
+  const seen = new Set<string | undefined>();
+  for (let seed = 0; seed < 60; seed++) {
+    seen.add(textOf(disk.crash({ kind: "power", prng: new Prng(seed) }), "a"));
+  }
+  assert(seen.has("new") && seen.has("newer"));
+  assert([...seen].every((text) => text?.startsWith("new")));
+});
+
 Deno.test("MemoryDisk never makes durable what a failed sync covered", () => {
   const { disk, handle } = diskWithFile();
   put(handle, 0, "new");
