@@ -11,6 +11,7 @@ export class VirtualLoop implements HostLoop {
   #callback: (() => void) | null = null;
   /** Callbacks of `soon` and `later` that have not been called. */
   #soonCount = 0;
+  #laterTimer: ReturnType<typeof setTimeout> | undefined;
   #advancing: Promise<void> = Promise.resolve();
 
   /** Fires by `clock`, which nobody else may advance. */
@@ -24,8 +25,16 @@ export class VirtualLoop implements HostLoop {
     this.#callback = callback;
   }
 
-  /** Forgets what was armed. */
+  /** Forgets what was armed and what was to come later. */
   disarm(): void {
+    this.#forget();
+    if (this.#laterTimer === undefined) return;
+    clearTimeout(this.#laterTimer);
+    this.#laterTimer = undefined;
+    this.#soonCount--;
+  }
+
+  #forget(): void {
     this.#armedMs = Infinity;
     this.#callback = null;
   }
@@ -39,10 +48,12 @@ export class VirtualLoop implements HostLoop {
     });
   }
 
-  /** Calls back once after about `delayMs` of real time; nothing advances before. */
+  /** Calls back once after about `delayMs` of real time, the last asked for; nothing advances before. */
   later(delayMs: number, callback: () => void): void {
-    this.#soonCount++;
-    setTimeout(() => {
+    if (this.#laterTimer === undefined) this.#soonCount++;
+    clearTimeout(this.#laterTimer);
+    this.#laterTimer = setTimeout(() => {
+      this.#laterTimer = undefined;
       this.#soonCount--;
       callback();
     }, delayMs);
@@ -64,7 +75,7 @@ export class VirtualLoop implements HostLoop {
     while (this.#armedMs <= targetMs) {
       this.#clock.advance(Math.max(0, this.#armedMs - this.#clock.monotonicMs()));
       const callback = this.#callback;
-      this.disarm();
+      this.#forget();
       callback?.();
       // The rest of a turn that was cut short belongs to this moment, not to a later one.
       await this.#settle();

@@ -5,13 +5,13 @@
 export interface HostLoop {
   /** Calls back once after `delayMs`; arming again replaces what was armed. */
   arm(delayMs: number, callback: () => void): void;
-  /** Forgets what was armed. */
+  /** Forgets what was armed and what was to come later. */
   disarm(): void;
   /** Calls back after input and output that is ready now has had its turn. */
   soon(callback: () => void): void;
   /**
-   * Calls back once after about `delayMs` of real time, also where broker time stands still. For
-   * giving the machine's other work a chance, never for anything that is due.
+   * Calls back once after about `delayMs` of real time, also where broker time stands still; asking
+   * again replaces what was asked. For giving the machine's other work a chance, never for anything that is due.
    */
   later(delayMs: number, callback: () => void): void;
 }
