@@ -15,9 +15,11 @@ const BACKLOG_MIN = 1000;
 /** How long consumers are watched before it is decided whether waiting for them helps. */
 const WINDOW_MS = 10;
 /** Messages that have to leave a queue in a window for its publishers to be held on. */
-const OUT_PER_WINDOW_MIN = 100;
-/** For how many windows a queue whose consumers are slow is left alone. */
-const PAUSED_WINDOWS = 50;
+const OUT_PER_WINDOW_MIN = 50;
+/** As many slow windows in a row are no accident of a busy machine. */
+const SLOW_WINDOWS_MAX = 2;
+/** For how many windows at most a queue whose consumers are slow is left alone. */
+const PAUSED_WINDOWS_MAX = 64;
 
 /** One queue whose publishers are or were held. */
 interface Gauge {
@@ -26,8 +28,12 @@ interface Gauge {
   readonly held: { connection: Connection; outCount: number }[];
   /** Messages out when the window began. */
   windowOutCount: number;
-  /** Windows for which nobody is held any more. */
+  /** Windows in a row in which too little left the queue. */
+  slowWindows: number;
+  /** Windows for which nobody is held. */
   pausedWindows: number;
+  /** How long the next pause will be: doubled while consumers stay slow. */
+  nextPause: number;
 }
 
 /** The publishers of one engine that wait for consumers. */
@@ -54,7 +60,8 @@ export class Admission {
   #gaugeOf(queue: Queue): Gauge {
     let gauge = this.#gauges.get(queue);
     if (gauge === undefined) {
-      gauge = { queue, held: [], windowOutCount: outCount(queue), pausedWindows: 0 };
+      const windowOutCount = outCount(queue);
+      gauge = { queue, held: [], windowOutCount, slowWindows: 0, pausedWindows: 0, nextPause: 1 };
       this.#gauges.set(queue, gauge);
       this.#openWindow();
     }
@@ -78,22 +85,29 @@ export class Admission {
     }
   }
 
-  /** A window has passed: forgets queues without publishers, gives up on slow consumers. */
+  /** A window has passed: gives up on slow consumers, forgets queues that nobody waits for. */
   endWindow(): void {
     this.#isWindowOpen = false;
     for (const gauge of this.#gauges.values()) {
       const out = outCount(gauge.queue);
       const isSlow = out - gauge.windowOutCount < OUT_PER_WINDOW_MIN;
       gauge.windowOutCount = out;
-      if (gauge.pausedWindows > 0) gauge.pausedWindows--;
-      else if (gauge.held.length > 0 && isSlow) {
-        release(gauge, Infinity);
-        gauge.pausedWindows = PAUSED_WINDOWS;
-      }
-      if (gauge.held.length === 0 && gauge.pausedWindows === 0) this.#gauges.delete(gauge.queue);
+      if (gauge.held.length > 0) judge(gauge, isSlow);
+      else if (gauge.pausedWindows > 0) gauge.pausedWindows--;
+      else this.#gauges.delete(gauge.queue);
     }
     if (this.#gauges.size > 0) this.#openWindow();
   }
+}
+
+function judge(gauge: Gauge, isSlow: boolean): void {
+  gauge.slowWindows = isSlow ? gauge.slowWindows + 1 : 0;
+  if (!isSlow) gauge.nextPause = 1;
+  if (gauge.slowWindows < SLOW_WINDOWS_MAX) return;
+  gauge.slowWindows = 0;
+  release(gauge, Infinity);
+  gauge.pausedWindows = gauge.nextPause;
+  gauge.nextPause = Math.min(gauge.nextPause * 2, PAUSED_WINDOWS_MAX);
 }
 
 function release(gauge: Gauge, out: number): void {

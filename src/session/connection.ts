@@ -74,6 +74,9 @@ export class Connection implements Owner {
   methodKey = 0;
   /** The channel whose unfinished publish may point into the input. */
   attached: Channel | null = null;
+  /** The engine's round in which input was run last, and how much of it. */
+  round = 0;
+  roundBytes = 0;
   /** Messages published since `run` began, and by whom the last one. */
   publishedCount = 0;
   publisher: Publisher | null = null;
@@ -261,14 +264,14 @@ export class Connection implements Owner {
     this.context.runnable.push(this);
   }
 
-  /** Memory is short and the client published: no more is read until there is room. */
-  block(): void {
+  /** Memory or disk is short and the client published: no more is read until there is room. */
+  block(reason: string): void {
     if ((this.input.holds & HOLD_MEMORY) !== 0) return;
     this.hold(HOLD_MEMORY);
     this.context.blocked.push(this);
     if (!this.capabilities.connectionBlocked) return;
     this.isToldBlocked = true;
-    writeConnectionBlocked(this.writer(), 0, "low on memory");
+    writeConnectionBlocked(this.writer(), 0, reason);
   }
 
   /** There is memory again. */

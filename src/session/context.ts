@@ -74,7 +74,7 @@ export class SessionContext {
   /** Connections past connection.open. */
   openCount = 0;
   /** Whether publishers are to be blocked, as of the beginning of the turn. */
-  isMemoryBlocked = false;
+  blockReason: string | null = null;
 
   constructor(options: ContextOptions) {
     this.broker = options.broker;
@@ -91,7 +91,7 @@ export class SessionContext {
     if (this.storeWaits.length > 0) this.#resumeWaits();
     if (this.confirming.length > 0) this.#settleConfirms();
     this.admission.settle();
-    if (this.blocked.length > 0 && !this.broker.isMemoryBlocked) {
+    if (this.blocked.length > 0 && this.broker.blockReason === null) {
       for (const connection of this.blocked) connection.unblock();
       this.blocked.length = 0;
     }

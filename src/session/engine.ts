@@ -57,6 +57,10 @@ export class Engine {
   #isDead = false;
   #isClosed = false;
   #isSoonAsked = false;
+  /** The store has finished something that a turn should look at. */
+  #isWoken = false;
+  /** Grows each time the loop has had a chance to look at every stream. */
+  #round = 1;
   #armedDueMs = Infinity;
   #deferred: (() => void)[] = [];
   #closing: (() => void) | null = null;
@@ -75,7 +79,10 @@ export class Engine {
       later: (delayMs) => this.#loop.later(delayMs, this.#onLater),
       watchesPeers: options.watchesPeers ?? true,
     });
-    broker.store.onWake = () => this.#askSoon();
+    broker.store.onWake = () => {
+      this.#isWoken = true;
+      this.#askSoon();
+    };
     this.#context.timers = new SchedulerTimers(this.#context, this.#connections);
   }
 
@@ -160,15 +167,29 @@ export class Engine {
     try {
       this.#begin();
       connection.received(bytes);
-      if (!connection.isQueued) {
-        connection.run(this.#broker.limits.inputBytesPerTurn);
-        connection.enqueue();
-      }
-      connection.input.sync();
+      this.#run(connection);
       this.#end();
     } catch (error) {
       this.#die(error);
     }
+  }
+
+  // A connection has one budget until the loop has looked at all others: a host may tell of several
+  // chunks of one stream before it gets to the next stream.
+  #run(connection: Connection): number {
+    const { limits } = this.#broker;
+    const isNewRound = connection.round !== this.#round;
+    if (isNewRound) {
+      connection.round = this.#round;
+      connection.roundBytes = 0;
+    }
+    const left = limits.inputBytesPerTurn - connection.roundBytes;
+    const spent = left > 0 ? connection.run(left) : 0;
+    connection.roundBytes += spent;
+    connection.enqueue();
+    connection.input.sync();
+    if (spent > 0) this.#askSoon();
+    return spent;
   }
 
   #turn(run: () => void): void {
@@ -194,7 +215,7 @@ export class Engine {
     zone.isBroker = true;
     this.#broker.beginTurn(this.#time.nowMs());
     zone.isBroker = false;
-    this.#context.isMemoryBlocked = this.#broker.isMemoryBlocked;
+    this.#context.blockReason = this.#broker.blockReason;
   }
 
   #end(): void {
@@ -227,22 +248,23 @@ export class Engine {
 
   readonly #onSoon = (): void => {
     this.#isSoonAsked = false;
+    this.#round++;
     const deferred = this.#deferred;
     this.#deferred = [];
     for (const run of deferred) run();
-    this.#turn(this.#runQueued);
+    const isNeeded = this.#isWoken || this.#context.hasMoreWork || this.#broker.hasMoreWork;
+    this.#isWoken = false;
+    if (isNeeded) this.#turn(this.#runQueued);
   };
 
   readonly #runQueued = (): void => {
     const { runnable } = this.#context;
-    const budget = this.#broker.limits.inputBytesPerTurn;
-    let left = budget * BUDGETS_PER_TURN;
+    if (runnable.length === 0) return;
+    let left = this.#broker.limits.inputBytesPerTurn * BUDGETS_PER_TURN;
     for (let count = runnable.length; count > 0 && left > 0; count--) {
       const connection = runnable.shift()!;
       connection.isQueued = false;
-      left -= connection.run(budget);
-      connection.enqueue();
-      connection.input.sync();
+      left -= this.#run(connection);
     }
   };
 

@@ -11,7 +11,8 @@ export interface HostLoop {
   soon(callback: () => void): void;
   /**
    * Calls back once after about `delayMs` of real time, also where broker time stands still; asking
-   * again replaces what was asked. For giving the machine's other work a chance, never for anything that is due.
+   * again replaces what was asked. For giving the machine's other work a chance, never for anything
+   * that is due.
    */
   later(delayMs: number, callback: () => void): void;
 }

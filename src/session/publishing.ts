@@ -12,10 +12,16 @@ import {
   NO_ROUTE,
   NOT_IMPLEMENTED,
   PRECONDITION_FAILED,
+  RESOURCE_ERROR,
   UNEXPECTED_FRAME,
 } from "../amqp/reply_code.ts";
 import type { MessageSource } from "../broker/publish.ts";
-import { PUBLISH_LOGGED, PUBLISH_OVERFLOWED, PUBLISH_ROUTED } from "../broker/publish.ts";
+import {
+  PUBLISH_LOGGED,
+  PUBLISH_OVERFLOWED,
+  PUBLISH_REFUSED,
+  PUBLISH_ROUTED,
+} from "../broker/publish.ts";
 import { encodeText } from "../lib/text.ts";
 import type { Channel } from "./channel.ts";
 import { SAFE_AT_TURN_END } from "./confirms.ts";
@@ -32,7 +38,7 @@ export function beginPublish(channel: Channel, frame: FrameParser): void {
   assembly.mandatory = args.mandatory;
   assembly.begin(frame.buffer, args.exchangeStart - 1, args.routingKeyEnd);
   attach(channel);
-  if (context.isMemoryBlocked) connection.block();
+  if (context.blockReason !== null) connection.block(context.blockReason);
 }
 
 // At most one unfinished publish points into the input; a frame that spans chunks cannot be pointed at.
@@ -121,6 +127,9 @@ export function publishNow(
     else context.broker.metrics.unroutableDropped++;
   }
   if (tag !== 0) confirm(channel, tag, outcome);
+  else if ((outcome & PUBLISH_REFUSED) !== 0) {
+    throw new ChannelError(RESOURCE_ERROR, "persistent messages cannot be stored at the moment");
+  }
   return outcome;
 }
 
@@ -145,7 +154,7 @@ function returnMessage(channel: Channel, source: MessageSource): void {
 
 function confirm(channel: Channel, tag: number, outcome: number): void {
   const { confirms, connection, context } = channel;
-  if ((outcome & PUBLISH_OVERFLOWED) !== 0) {
+  if ((outcome & (PUBLISH_OVERFLOWED | PUBLISH_REFUSED)) !== 0) {
     confirms.refused(connection.writer(), channel.number, tag);
     context.broker.metrics.nacked++;
     return;

@@ -17,6 +17,7 @@ import {
   writeExchangeUnbindOk,
 } from "../../amqp/methods_gen.ts";
 import type { Channel } from "../channel.ts";
+import { answerWhenDefined } from "../store_wait.ts";
 import { unimplemented } from "../unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
@@ -52,14 +53,16 @@ function declare(channel: Channel, frame: FrameParser): void {
       });
     }
   });
-  if (!args.nowait) writeExchangeDeclareOk(connection.writer(), number);
+  if (args.nowait) return;
+  answerWhenDefined(channel, () => writeExchangeDeclareOk(connection.writer(), number));
 }
 
 function remove(channel: Channel, frame: FrameParser): void {
   const { vhost, context, connection, number } = channel;
   const args = decodeExchangeDelete(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   context.zone.run(() => vhost.deleteExchange(args.exchange, args.ifUnused));
-  if (!args.nowait) writeExchangeDeleteOk(connection.writer(), number);
+  if (args.nowait) return;
+  answerWhenDefined(channel, () => writeExchangeDeleteOk(connection.writer(), number));
 }
 
 function bind(channel: Channel, frame: FrameParser): void {
@@ -69,7 +72,8 @@ function bind(channel: Channel, frame: FrameParser): void {
   context.zone.run(() =>
     vhost.bindExchange({ destination, source, routingKey, args: args.arguments })
   );
-  if (!args.nowait) writeExchangeBindOk(connection.writer(), number);
+  if (args.nowait) return;
+  answerWhenDefined(channel, () => writeExchangeBindOk(connection.writer(), number));
 }
 
 function unbind(channel: Channel, frame: FrameParser): void {
@@ -79,5 +83,6 @@ function unbind(channel: Channel, frame: FrameParser): void {
   context.zone.run(() =>
     vhost.unbindExchange({ destination, source, routingKey, args: args.arguments })
   );
-  if (!args.nowait) writeExchangeUnbindOk(connection.writer(), number);
+  if (args.nowait) return;
+  answerWhenDefined(channel, () => writeExchangeUnbindOk(connection.writer(), number));
 }

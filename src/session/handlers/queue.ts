@@ -24,6 +24,7 @@ import {
 import { NOT_FOUND } from "../../amqp/reply_code.ts";
 import type { Queue } from "../../broker/queue.ts";
 import type { Channel } from "../channel.ts";
+import { answerWhenDefined } from "../store_wait.ts";
 import { unimplemented } from "../unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
@@ -59,8 +60,10 @@ function declare(channel: Channel, frame: FrameParser): void {
   channel.lastQueueName = queue.name;
   context.broker.metrics.queuesDeclared++;
   if (args.nowait) return;
-  const { name, readyCount, consumerCount } = queue;
-  writeQueueDeclareOk(connection.writer(), number, name, readyCount, consumerCount);
+  answerWhenDefined(channel, () => {
+    const { name, readyCount, consumerCount } = queue;
+    writeQueueDeclareOk(connection.writer(), number, name, readyCount, consumerCount);
+  });
 }
 
 function declared(channel: Channel, args: QueueDeclare): Queue {
@@ -76,7 +79,8 @@ function bind(channel: Channel, frame: FrameParser): void {
   const args = decodeQueueBind(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   const binding = { ...named(channel, args), exchange: args.exchange, args: args.arguments };
   context.zone.run(() => vhost.bindQueue(binding, connection));
-  if (!args.nowait) writeQueueBindOk(connection.writer(), number);
+  if (args.nowait) return;
+  answerWhenDefined(channel, () => writeQueueBindOk(connection.writer(), number));
 }
 
 function unbind(channel: Channel, frame: FrameParser): void {
@@ -84,7 +88,7 @@ function unbind(channel: Channel, frame: FrameParser): void {
   const args = decodeQueueUnbind(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   const binding = { ...named(channel, args), exchange: args.exchange, args: args.arguments };
   context.zone.run(() => vhost.unbindQueue(binding, connection));
-  writeQueueUnbindOk(connection.writer(), number);
+  answerWhenDefined(channel, () => writeQueueUnbindOk(connection.writer(), number));
 }
 
 // With neither a queue nor a key given, the key is the name of the queue declared last (0-9-1).
@@ -113,5 +117,8 @@ function remove(channel: Channel, frame: FrameParser): void {
   const messageCount = context.zone.run(() =>
     vhost.deleteQueue(name, { ifUnused, ifEmpty }, connection)
   );
-  if (!args.nowait) writeQueueDeleteOk(connection.writer(), number, messageCount);
+  if (args.nowait) return;
+  answerWhenDefined(channel, () => {
+    writeQueueDeleteOk(connection.writer(), number, messageCount);
+  });
 }

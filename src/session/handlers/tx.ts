@@ -61,6 +61,9 @@ function select(channel: Channel): void {
 
 function commit(channel: Channel, tx: Transaction): void {
   const { context, connection, number } = channel;
+  if (context.broker.store.isReadOnly) {
+    throw new ChannelError(RESOURCE_ERROR, "nothing can be committed at the moment");
+  }
   let outcomes = 0;
   for (const { source, mandatory } of tx.takePublishes()) {
     outcomes |= publishNow(channel, source, mandatory, 0);
