@@ -11,11 +11,12 @@ import { CommitLog, type LogListener } from "./log/commit_log.ts";
 import { DataFiles } from "./log/data_files.ts";
 import { Definitions } from "./log/definitions.ts";
 import { Holdings } from "./log/holdings.ts";
-import { Keeper, SNAPSHOT_LOG_BYTES } from "./log/keeper.ts";
+import { Keeper } from "./log/keeper.ts";
 import { type Manifest, readManifest, writeManifest } from "./log/manifest.ts";
 import { RecordFiles } from "./log/record_files.ts";
 import { recover, type Recovered } from "./log/recovery.ts";
 import { FORMAT_VERSION } from "./log/format.ts";
+import { DEFAULT_SIZES, type StoreSizes } from "./log/sizes.ts";
 import { MemoryLane } from "./memory_lane.ts";
 import type { MessageSource, ReadWaiter, ReadyLane, RecordView, Store } from "./port.ts";
 
@@ -31,6 +32,8 @@ export interface FileStoreOptions {
   residentBytesMax: number;
   /** Seed of the checksums of a new folder: a random number below 2^32. */
   seed: number;
+  /** Other sizes than {@link DEFAULT_SIZES}, for tests. */
+  sizes?: Partial<StoreSizes>;
 }
 
 /** A {@link Store} over files. */
@@ -48,11 +51,13 @@ export class FileStore implements Store, LogListener {
   readonly #log: CommitLog;
   readonly #keeper: Keeper;
   readonly #logger: Logger;
+  readonly #sizes: StoreSizes;
   readonly #reads = new Map<number, ReadWaiter[]>();
   #laneBytes = 0;
 
   private constructor(options: FileStoreOptions, manifest: Manifest, files: DataFiles) {
     this.#logger = options.logger;
+    this.#sizes = { ...DEFAULT_SIZES, ...options.sizes };
     this.#files = files;
     this.recovered = recover(files, manifest);
     this.#records = new RecordFiles(files, manifest.seed);
@@ -62,6 +67,7 @@ export class FileStore implements Store, LogListener {
       seed: manifest.seed,
       isSynced: options.isSynced,
       firstBatch: this.recovered.lastBatch + 1,
+      sizes: this.#sizes,
     });
     const definitions = new Definitions(this.recovered);
     this.entries = new LogEntries({
@@ -84,6 +90,7 @@ export class FileStore implements Store, LogListener {
         this.request(ref, waiter);
       },
       wake: () => this.onWake(),
+      sizes: this.#sizes,
     });
   }
 
@@ -123,7 +130,7 @@ export class FileStore implements Store, LogListener {
   restored(): void {
     this.entries.isRestoring = false;
     this.#keeper.sweep();
-    if (this.recovered.replayedBytes > SNAPSHOT_LOG_BYTES) this.#keeper.wantSnapshot();
+    if (this.recovered.replayedBytes > this.#sizes.snapshotLogBytes) this.#keeper.wantSnapshot();
   }
 
   release(ref: number, queueId: number): void {
@@ -184,6 +191,10 @@ export class FileStore implements Store, LogListener {
 
   get safeBatch(): number {
     return this.#log.decidedBatch;
+  }
+
+  get definitionBatch(): number {
+    return this.entries.definitionBatch;
   }
 
   isFailed(batch: number): boolean {

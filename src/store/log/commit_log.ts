@@ -14,11 +14,9 @@ import { EMPTY_BYTES } from "../../lib/bytes.ts";
 import { DiskError, type FileHandle } from "../file_system.ts";
 import { BatchWriter } from "./batch_writer.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
+import type { StoreSizes } from "./sizes.ts";
 
-/** Size at which a log file is full. */
-export const LOG_FILE_BYTES: number = 64 * 1024 * 1024;
 // Batches that nobody waits for are synced when there are many of them or some time has passed.
-const LAZY_SYNC_BYTES = 4 * 1024 * 1024;
 const LAZY_SYNC_MS = 500;
 const REPAIR_INTERVAL_MS = 250;
 const POOLED_BUFFERS_MAX = 8;
@@ -61,6 +59,7 @@ export interface CommitLogOptions {
   isSynced: boolean;
   /** Number of the first batch. */
   firstBatch: number;
+  sizes: StoreSizes;
 }
 
 /** Appends batches to log files. */
@@ -75,6 +74,7 @@ export class CommitLog {
   readonly #files: DataFiles;
   readonly #listener: LogListener;
   readonly #isSynced: boolean;
+  readonly #sizes: StoreSizes;
   #file!: DataFile;
   #handle!: FileHandle;
   #retained: Retained[] = [];
@@ -93,6 +93,7 @@ export class CommitLog {
     this.#files = options.files;
     this.#listener = options.listener;
     this.#isSynced = options.isSynced;
+    this.#sizes = options.sizes;
     this.openBatch = options.firstBatch;
     this.batch = new BatchWriter(options.seed);
     this.batch.open(this.#takeBuffer());
@@ -143,7 +144,7 @@ export class CommitLog {
     this.openBatch++;
     if (this.#isBroken && nowMs >= this.#repairAtMs) this.#repair(nowMs);
     const isLazyOver = nowMs >= this.#lazySinceMs + LAZY_SYNC_MS ||
-      this.#retainedBytes > LAZY_SYNC_BYTES;
+      this.#retainedBytes > this.#sizes.lazySyncBytes;
     if (this.#wantsSync || isLazyOver) this.#sync();
   }
 
@@ -201,7 +202,7 @@ export class CommitLog {
     this.#retained.push(retained);
     this.#retainedBytes += retained.byteCount;
     if (this.#lazySinceMs === Infinity) this.#lazySinceMs = nowMs;
-    if (this.#file.byteLength >= LOG_FILE_BYTES) this.#rotate(nowMs);
+    if (this.#file.byteLength >= this.#sizes.logFileBytes) this.#rotate(nowMs);
   }
 
   #write(retained: Retained): void {

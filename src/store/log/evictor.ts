@@ -9,24 +9,27 @@ import type { Holdings } from "./holdings.ts";
 
 const REFS_PER_STEP = 8192;
 const BYTES_PER_STEP = 4 * 1024 * 1024;
-// A stub takes room as well; smaller records are not worth it.
-const RECORD_BYTES_MIN = 64;
 
 /** Gives up record bytes that are on disk. */
 export class Evictor {
   readonly #arena: Arena;
   readonly #holdings: Holdings;
   readonly #residentBytesMax: number;
+  readonly #recordBytesMin: number;
   readonly #view: RecordView = emptyView();
   readonly #meta: StubMeta = { flags: 0, priority: 0, bodyBytes: 0, arrivalMs: 0, expiryMs: 0 };
   #next = 1;
   /** References looked at since something was given up. */
   #fruitless = 0;
 
-  constructor(arena: Arena, holdings: Holdings, residentBytesMax: number) {
-    this.#arena = arena;
-    this.#holdings = holdings;
-    this.#residentBytesMax = residentBytesMax;
+  constructor(
+    parts: { arena: Arena; holdings: Holdings },
+    bounds: { residentBytesMax: number; recordBytesMin: number },
+  ) {
+    this.#arena = parts.arena;
+    this.#holdings = parts.holdings;
+    this.#residentBytesMax = bounds.residentBytesMax;
+    this.#recordBytesMin = bounds.recordBytesMin;
   }
 
   /** Looks at a bounded number of references; true while memory is above its bound and it helps. */
@@ -45,7 +48,8 @@ export class Evictor {
   #giveUp(ref: number): number {
     const arena = this.#arena;
     if (this.#holdings.fileOf(ref) === 0) return 0;
-    if (this.#holdings.recordBytesOf(ref) < RECORD_BYTES_MIN || !arena.isResident(ref)) return 0;
+    if (this.#holdings.recordBytesOf(ref) < this.#recordBytesMin) return 0;
+    if (!arena.isResident(ref)) return 0;
     const before = arena.liveBytes;
     const view = this.#view;
     const meta = this.#meta;

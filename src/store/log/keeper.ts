@@ -13,17 +13,14 @@ import { Evictor } from "./evictor.ts";
 import type { Holdings } from "./holdings.ts";
 import { type Manifest, writeManifest } from "./manifest.ts";
 import { Mover } from "./mover.ts";
+import type { StoreSizes } from "./sizes.ts";
 import { HoldingsSource } from "./snapshot_source.ts";
 import { SnapshotWriter } from "./snapshot_writer.ts";
 
-/** Log bytes after which a snapshot is worth taking. */
-export const SNAPSHOT_LOG_BYTES: number = 128 * 1024 * 1024;
-// How often the disk is asked for its room, in bytes logged and in steps.
-const ROOM_CHECK_BYTES = 16 * 1024 * 1024;
+// The disk is asked for its room at least once in so many steps.
 const ROOM_CHECK_STEPS = 256;
 // A file is worth emptying when less than this part of it is alive.
 const MOVE_BELOW_RATIO = 0.5;
-const MOVE_SLACK_BYTES = 256 * 1024 * 1024;
 
 /** What a {@link Keeper} is made of. */
 export interface KeeperParts {
@@ -38,6 +35,7 @@ export interface KeeperParts {
   /** Brings a record into memory and calls back in a later turn. */
   load: (ref: number, done: (error: Error | null) => void) => void;
   wake: () => void;
+  sizes: StoreSizes;
 }
 
 /** A file without live records, and the batch that says so. */
@@ -60,14 +58,17 @@ export class Keeper {
   #snapshotAtBytes = 0;
   #snapshotBytes = 0;
   #emptied: Emptied[] = [];
-  #roomCheckedAtBytes = -ROOM_CHECK_BYTES;
+  #roomCheckedAtBytes = -Infinity;
   #stepsToRoomCheck = 0;
 
   constructor(parts: KeeperParts) {
     this.#parts = parts;
     this.#manifest = parts.manifest;
     this.#mover = new Mover({ ...parts, seed: parts.manifest.seed });
-    this.#evictor = new Evictor(parts.arena, parts.holdings, parts.options.residentBytesMax);
+    this.#evictor = new Evictor(parts, {
+      residentBytesMax: parts.options.residentBytesMax,
+      recordBytesMin: parts.sizes.evictRecordBytesMin,
+    });
   }
 
   /** Has a snapshot taken soon whatever the log's size: after a long recovery. */
@@ -141,8 +142,8 @@ export class Keeper {
   }
 
   #startSnapshot(): boolean {
-    const { files, log, holdings, arena, definitions, lanes } = this.#parts;
-    const dueBytes = this.#snapshotAtBytes + Math.max(SNAPSHOT_LOG_BYTES, this.#snapshotBytes);
+    const { files, log, holdings, arena, definitions, lanes, sizes } = this.#parts;
+    const dueBytes = this.#snapshotAtBytes + Math.max(sizes.snapshotLogBytes, this.#snapshotBytes);
     if (log.appendedBytes < dueBytes || this.isDiskLow) return false;
     this.#snapshotAtBytes = log.appendedBytes;
     const source = new HoldingsSource({ holdings, arena, definitions, lanes });
@@ -152,6 +153,7 @@ export class Keeper {
         seed,
         fromBatch: log.openBatch,
         fromLog: log.fileNumber,
+        sizes,
       });
     } catch (error) {
       this.#report("start a snapshot", error);
@@ -230,7 +232,7 @@ export class Keeper {
 
   // The deadest file, when the folder is much larger than what lives in it.
   #moveVictim(): DataFile | null {
-    const { files } = this.#parts;
+    const { files, sizes } = this.#parts;
     const candidates = [...files.ofKind("log"), ...files.ofKind("segment")];
     let totalBytes = 0;
     let liveBytes = 0;
@@ -243,15 +245,15 @@ export class Keeper {
       if (file.liveBytes > file.byteLength * MOVE_BELOW_RATIO) continue;
       if (best === null || file.liveBytes < best.liveBytes) best = file;
     }
-    return totalBytes > liveBytes * 2 + MOVE_SLACK_BYTES ? best : null;
+    return totalBytes > liveBytes * 2 + sizes.moveSlackBytes ? best : null;
   }
 
   // --- room
 
   #checkRoom(): void {
-    const { files, log, options } = this.#parts;
+    const { files, log, options, sizes } = this.#parts;
     const isDue = --this.#stepsToRoomCheck <= 0 ||
-      log.appendedBytes - this.#roomCheckedAtBytes >= ROOM_CHECK_BYTES;
+      log.appendedBytes - this.#roomCheckedAtBytes >= sizes.roomCheckBytes;
     if (!isDue) return;
     this.#stepsToRoomCheck = ROOM_CHECK_STEPS;
     this.#roomCheckedAtBytes = log.appendedBytes;

@@ -10,10 +10,8 @@ import { BatchWriter } from "./batch_writer.ts";
 import type { CommitLog } from "./commit_log.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import { type Holdings, NO_HOLDING } from "./holdings.ts";
+import type { StoreSizes } from "./sizes.ts";
 
-const SEGMENT_FILE_BYTES = 64 * 1024 * 1024;
-const GROUP_BYTES = 256 * 1024;
-const GROUP_RECORDS = 256;
 const REFS_PER_STEP = 65_536;
 
 interface Copy {
@@ -34,6 +32,7 @@ export class Mover {
     load: (ref: number, done: (error: Error | null) => void) => void;
     wake: () => void;
     options: { logger: { log(level: "error", message: string, fields?: object): void } };
+    sizes: StoreSizes;
   };
   readonly #writer: BatchWriter;
   readonly #view: RecordView = emptyView();
@@ -54,6 +53,7 @@ export class Mover {
       load: (ref: number, done: (error: Error | null) => void) => void;
       wake: () => void;
       options: { logger: { log(level: "error", message: string, fields?: object): void } };
+      sizes: StoreSizes;
       seed: number;
     },
   ) {
@@ -90,12 +90,13 @@ export class Mover {
 
   // Collects references of the victim and has those loaded that are not in memory.
   #gather(): boolean {
-    const { holdings, arena, load } = this.#parts;
+    const { holdings, arena, load, sizes } = this.#parts;
     const victim = this.#victim!.number;
     let bytes = 0;
     const stopAt = Math.min(holdings.refEnd, this.#next + REFS_PER_STEP);
     for (; this.#next < stopAt; this.#next++) {
-      if (bytes >= GROUP_BYTES || this.#group.length >= GROUP_RECORDS) break;
+      if (bytes >= sizes.moveGroupBytes) break;
+      if (this.#group.length >= sizes.moveGroupRecords) break;
       if (holdings.fileOf(this.#next) !== victim) continue;
       this.#group.push(this.#next);
       bytes += holdings.recordBytesOf(this.#next);
@@ -149,7 +150,8 @@ export class Mover {
       this.#isSyncing = false;
       if (error !== null) this.#fail(error);
       else for (const copy of copies) this.#moved(segment.file, copy);
-      if (error === null && segment.file.byteLength >= SEGMENT_FILE_BYTES) this.#closeSegment();
+      const isFull = segment.file.byteLength >= this.#parts.sizes.segmentFileBytes;
+      if (error === null && isFull) this.#closeSegment();
       this.#parts.wake();
     });
   }

@@ -7,10 +7,7 @@ import type { DefinitionKind } from "../port.ts";
 import { BatchWriter, type Placed } from "./batch_writer.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import { BATCH_HEADER_BYTES, ENTRY_END } from "./format.ts";
-
-const PIECE_BYTES = 128 * 1024;
-// Rows looked at in one piece, whether or not they are worth writing.
-const ROWS_PER_PIECE = 16_384;
+import type { StoreSizes } from "./sizes.ts";
 
 /** What a snapshot is taken of. */
 export interface SnapshotSource {
@@ -35,6 +32,7 @@ export class SnapshotWriter {
   readonly #handle: FileHandle;
   readonly #source: SnapshotSource;
   readonly #writer: BatchWriter;
+  readonly #sizes: StoreSizes;
   #phase: Phase = "definitions";
   #definitions: ReturnType<SnapshotSource["definitions"]>;
   #positions: ReturnType<SnapshotSource["lastPositions"]>;
@@ -45,13 +43,14 @@ export class SnapshotWriter {
   constructor(
     files: DataFiles,
     source: SnapshotSource,
-    options: { seed: number; fromBatch: number; fromLog: number },
+    options: { seed: number; fromBatch: number; fromLog: number; sizes: StoreSizes },
   ) {
     const { file, handle } = files.create("snapshot");
     file.isPinned = true;
     this.file = file;
     this.#handle = handle;
     this.#source = source;
+    this.#sizes = options.sizes;
     this.fromBatch = options.fromBatch;
     this.fromLog = options.fromLog;
     this.#writer = new BatchWriter(options.seed);
@@ -92,7 +91,7 @@ export class SnapshotWriter {
   #writeDefinitions(): void {
     const { out } = this.#writer;
     this.#writer.lastQueueId(this.#source.lastQueueId());
-    while (this.#definitions.length > 0 && out.byteCount < PIECE_BYTES) {
+    while (this.#definitions.length > 0 && out.byteCount < this.#sizes.snapshotPieceBytes) {
       const { kind, key, value } = this.#definitions.pop()!;
       this.#writer.defined(kind, key, value);
     }
@@ -101,7 +100,7 @@ export class SnapshotWriter {
 
   #writePositions(): void {
     const { out } = this.#writer;
-    while (this.#positions.length > 0 && out.byteCount < PIECE_BYTES) {
+    while (this.#positions.length > 0 && out.byteCount < this.#sizes.snapshotPieceBytes) {
       const { queueId, position } = this.#positions.pop()!;
       this.#writer.lastPosition(queueId, position);
     }
@@ -110,8 +109,9 @@ export class SnapshotWriter {
 
   #writeRows(): void {
     const { out } = this.#writer;
-    const end = Math.min(this.#source.refEnd, this.#nextRef + ROWS_PER_PIECE);
-    while (this.#nextRef < end && out.byteCount < PIECE_BYTES) {
+    const { snapshotPieceBytes, snapshotPieceRefs } = this.#sizes;
+    const end = Math.min(this.#source.refEnd, this.#nextRef + snapshotPieceRefs);
+    while (this.#nextRef < end && out.byteCount < snapshotPieceBytes) {
       this.#source.rowsOf(this.#nextRef++, this.#visitRow);
     }
     if (this.#nextRef >= this.#source.refEnd) this.#writer.mark(ENTRY_END);

@@ -1,0 +1,46 @@
+// How large the pieces of a data folder are and when housekeeping begins: one set of numbers that
+// FileStore hands to everything below it. The defaults are for real disks; simulations give tiny ones,
+// so that every boundary is crossed all the time. Nothing on disk depends on them.
+
+/** Sizes and thresholds of a file store, bytes unless the name says otherwise. */
+export interface StoreSizes {
+  /** A log file is full from here on. */
+  logFileBytes: number;
+  /** Log bytes after which a snapshot is worth taking. */
+  snapshotLogBytes: number;
+  /** A piece of a snapshot ends here, */
+  snapshotPieceBytes: number;
+  /** or when this many references have been looked at. */
+  snapshotPieceRefs: number;
+  /** A segment file is full from here on. */
+  segmentFileBytes: number;
+  /** Records copied in one go when a file is emptied, in bytes */
+  moveGroupBytes: number;
+  /** and in number. */
+  moveGroupRecords: number;
+  /** Dead bytes that a folder may hold beyond as many as are alive. */
+  moveSlackBytes: number;
+  /** Records below this stay in memory: what would remain of them is as large. */
+  evictRecordBytesMin: number;
+  /** Written bytes that nobody waits for are synced beyond this. */
+  lazySyncBytes: number;
+  /** The disk is asked for its room after this many bytes logged. */
+  roomCheckBytes: number;
+}
+
+const MIB = 1024 * 1024;
+
+/** The sizes of a real folder. */
+export const DEFAULT_SIZES: Readonly<StoreSizes> = {
+  logFileBytes: 64 * MIB,
+  snapshotLogBytes: 128 * MIB,
+  snapshotPieceBytes: 128 * 1024,
+  snapshotPieceRefs: 16_384,
+  segmentFileBytes: 64 * MIB,
+  moveGroupBytes: 256 * 1024,
+  moveGroupRecords: 256,
+  moveSlackBytes: 256 * MIB,
+  evictRecordBytesMin: 64,
+  lazySyncBytes: 4 * MIB,
+  roomCheckBytes: 16 * MIB,
+};
