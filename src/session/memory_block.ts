@@ -1,0 +1,27 @@
+// Blocking of publishers while memory is short: the connection is told with connection.blocked if it
+// can take that, and not read until there is room again. Publishing begins it, the end of a turn ends
+// it. When memory counts as short is the broker's to say.
+
+import { writeConnectionBlocked, writeConnectionUnblocked } from "../amqp/methods_gen.ts";
+import type { Connection } from "./connection.ts";
+import { STATE_RUNNING } from "./connection_state.ts";
+import { HOLD_MEMORY } from "./input.ts";
+
+/** Memory is short and the client has published. */
+export function block(connection: Connection): void {
+  if ((connection.input.holds & HOLD_MEMORY) !== 0) return;
+  connection.hold(HOLD_MEMORY);
+  connection.context.blocked.push(connection);
+  if (!connection.capabilities.connectionBlocked) return;
+  writeConnectionBlocked(connection.writer(), 0, "low on memory");
+}
+
+/** There is memory again. */
+export function unblock(connection: Connection): void {
+  if ((connection.input.holds & HOLD_MEMORY) === 0) return;
+  const isTold = connection.capabilities.connectionBlocked;
+  if (isTold && connection.state === STATE_RUNNING) {
+    writeConnectionUnblocked(connection.writer(), 0);
+  }
+  connection.unhold(HOLD_MEMORY);
+}
