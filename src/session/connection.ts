@@ -9,11 +9,7 @@ import {
   PROTOCOL_HEADER,
   ProtocolHeaderMatcher,
 } from "../amqp/frame.ts";
-import {
-  writeConnectionBlocked,
-  writeConnectionClose,
-  writeConnectionUnblocked,
-} from "../amqp/methods_gen.ts";
+import { writeConnectionClose } from "../amqp/methods_gen.ts";
 import type { FieldTable } from "../amqp/field_value.ts";
 import { EMPTY_TABLE } from "../amqp/field_value.ts";
 import { RESOURCE_ERROR } from "../amqp/reply_code.ts";
@@ -38,7 +34,7 @@ import { handleFrame } from "./frame_switch.ts";
 import { sendStart } from "./handshake.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { HeldMemory } from "./held_memory.ts";
-import { HOLD_MEMORY, HOLD_OUTPUT, Input } from "./input.ts";
+import { HOLD_OUTPUT, Input } from "./input.ts";
 import { Outbox } from "./outbox.ts";
 import type { ClientCapabilities } from "./server_properties.ts";
 import { NO_CAPABILITIES } from "./server_properties.ts";
@@ -82,8 +78,6 @@ export class Connection implements Owner {
   publisher: Publisher | null = null;
   /** Whether the engine has it in its list of connections with input to run. */
   isQueued = false;
-  /** Whether connection.blocked has been sent and not taken back. */
-  isToldBlocked = false;
   /** Whether it has been counted as open. */
   isOpen = false;
   readonly #transport: Transport;
@@ -264,24 +258,6 @@ export class Connection implements Owner {
     this.context.runnable.push(this);
   }
 
-  /** Memory or disk is short and the client published: no more is read until there is room. */
-  block(reason: string): void {
-    if ((this.input.holds & HOLD_MEMORY) !== 0) return;
-    this.hold(HOLD_MEMORY);
-    this.context.blocked.push(this);
-    if (!this.capabilities.connectionBlocked) return;
-    this.isToldBlocked = true;
-    writeConnectionBlocked(this.writer(), 0, reason);
-  }
-
-  /** There is memory again. */
-  unblock(): void {
-    if (this.state === STATE_CLOSED) return;
-    if (this.isToldBlocked) writeConnectionUnblocked(this.writer(), 0);
-    this.isToldBlocked = false;
-    this.unhold(HOLD_MEMORY);
-  }
-
   /** Storage of unfinished content has grown or shrunk; over the limit is a hard error. */
   held(deltaBytes: number): void {
     this.#memory.contentBytes += deltaBytes;
@@ -307,7 +283,6 @@ export class Connection implements Owner {
     this.release();
     this.state = STATE_CLOSING;
     this.input.holds = 0;
-    this.isToldBlocked = false;
     this.context.timers.setDeadline(this, CLOSE_GRACE_MS);
     writeConnectionClose(this.writer(), 0, { replyCode: code, replyText: text, ...blame });
     this.enqueue();

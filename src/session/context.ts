@@ -15,6 +15,7 @@ import type { Channel } from "./channel.ts";
 import type { Connection } from "./connection.ts";
 import { handleFailure } from "./failure.ts";
 import { HOLD_STORE } from "./input.ts";
+import { unblock } from "./blocking.ts";
 import type { StoreWait } from "./store_wait.ts";
 import { Zone } from "./zone.ts";
 
@@ -92,7 +93,7 @@ export class SessionContext {
     if (this.confirming.length > 0) this.#settleConfirms();
     this.admission.settle();
     if (this.blocked.length > 0 && this.broker.blockReason === null) {
-      for (const connection of this.blocked) connection.unblock();
+      for (const connection of this.blocked) unblock(connection);
       this.blocked.length = 0;
     }
   }

@@ -25,6 +25,7 @@ import {
 import { encodeText } from "../lib/text.ts";
 import type { Channel } from "./channel.ts";
 import { SAFE_AT_TURN_END } from "./confirms.ts";
+import { block } from "./blocking.ts";
 
 const METHOD_KEY_BYTES = 4;
 const NO_ROUTE_TEXT = encodeText("NO_ROUTE");
@@ -38,7 +39,7 @@ export function beginPublish(channel: Channel, frame: FrameParser): void {
   assembly.mandatory = args.mandatory;
   assembly.begin(frame.buffer, args.exchangeStart - 1, args.routingKeyEnd);
   attach(channel);
-  if (context.blockReason !== null) connection.block(context.blockReason);
+  if (context.blockReason !== null) block(connection, context.blockReason);
 }
 
 // At most one unfinished publish points into the input; a frame that spans chunks cannot be pointed at.
