@@ -11,7 +11,12 @@ export const backoff = {
    * `minMs · attempt` when `multiplier` is 0, otherwise `minMs · multiplier^(attempt - 1)`, then
    * clamped to `maxMs` unless that is 0. Attempts count from 1. Saturates instead of overflowing.
    */
-  delayMs(minMs: number, multiplier: number, maxMs: number, attempt: number): number {
+  delayMs(
+    minMs: number,
+    multiplier: number,
+    maxMs: number,
+    attempt: number,
+  ): number {
     return core.delay(minMs, multiplier, maxMs, attempt);
   },
 
@@ -28,7 +33,11 @@ export const backoff = {
     jitterPercent: number,
     random: number,
   ): number {
-    return core.jitter(core.delay(minMs, multiplier, maxMs, attempt), jitterPercent, random);
+    return core.jitter(
+      core.delay(minMs, multiplier, maxMs, attempt),
+      jitterPercent,
+      random,
+    );
   },
 
   /** Takes up to `jitterPercent` off a delay; `random` is in `[0, 1)`, 0 leaves the delay whole. */

@@ -74,7 +74,13 @@ export class ReferenceHeap implements TimingStructure {
     const whole = Math.ceil(dueMs);
     if (!(whole >= 0 && whole <= integerMax)) return failure.badDueTime;
     const handle = ++this.#lastHandle;
-    const timer: Timer = { group, payload: payload >>> 0, dueMs: whole + 0, handle, live: true };
+    const timer: Timer = {
+      group,
+      payload: payload >>> 0,
+      dueMs: whole + 0,
+      handle,
+      live: true,
+    };
     this.#byHandle.set(handle, timer);
     this.#groupCounts.set(group, count + 1);
     this.#push(timer);
@@ -164,7 +170,9 @@ export class ReferenceHeap implements TimingStructure {
     while (true) {
       let child = 2 * hole + 1;
       if (child >= heap.length) break;
-      if (child + 1 < heap.length && before(heap[child + 1]!, heap[child]!)) child++;
+      if (child + 1 < heap.length && before(heap[child + 1]!, heap[child]!)) {
+        child++;
+      }
       if (!before(heap[child]!, last)) break;
       heap[hole] = heap[child]!;
       hole = child;

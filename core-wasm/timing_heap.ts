@@ -40,7 +40,9 @@ export class TimingHeap implements TimingStructure {
 
   constructor(options: TimingHeapOptions = {}) {
     this.#core = instantiateCore();
-    if (options.maxMemoryBytes !== undefined) this.#core.memory_limit(options.maxMemoryBytes);
+    if (options.maxMemoryBytes !== undefined) {
+      this.#core.memory_limit(options.maxMemoryBytes);
+    }
     this.#areaAt = this.#core.area_at();
     this.#areaCapacity = this.#core.area_capacity();
   }
@@ -87,7 +89,11 @@ export class TimingHeap implements TimingStructure {
    * Inserts one timer for each due time, with fewer crossings than `insert`. Answers the handles;
    * throws at the first refusal, what came before it is in.
    */
-  insertMany(group: number, dueMs: ArrayLike<number>, payloads: ArrayLike<number>): Float64Array {
+  insertMany(
+    group: number,
+    dueMs: ArrayLike<number>,
+    payloads: ArrayLike<number>,
+  ): Float64Array {
     const handles = new Float64Array(dueMs.length);
     for (let from = 0; from < handles.length; from += this.#areaCapacity) {
       const count = Math.min(this.#areaCapacity, handles.length - from);
@@ -113,7 +119,9 @@ export class TimingHeap implements TimingStructure {
   }
 
   popDue(nowMs: number, batch: DueBatch, max: number = batch.capacity): number {
-    const count = orThrow(this.#core.pop_due(nowMs, max < batch.capacity ? max : batch.capacity));
+    const count = orThrow(
+      this.#core.pop_due(nowMs, max < batch.capacity ? max : batch.capacity),
+    );
     this.#refreshViews();
     const words = this.#words;
     const doubles = this.#doubles;
@@ -141,10 +149,14 @@ export class TimingHeap implements TimingStructure {
     while (settled < wanted && this.#core.snapshot_done() === 0) {
       this.#readPage(found);
       const floorMs = this.#core.snapshot_floor();
-      while (settled < found.length && found[settled]!.dueMs < floorMs) settled++;
+      while (settled < found.length && found[settled]!.dueMs < floorMs) {
+        settled++;
+      }
     }
     found.sort((a, b) => a.dueMs - b.dueMs || a.order - b.order);
-    return found.slice(offset, wanted).map(({ group, payload, dueMs, handle }) => (
+    return found.slice(offset, wanted).map((
+      { group, payload, dueMs, handle },
+    ) => (
       { group, payload, dueMs, handle }
     ));
   }
@@ -183,8 +195,16 @@ export class TimingHeap implements TimingStructure {
   #refreshViews(): void {
     if (this.#words.length !== 0) return;
     const buffer = this.#core.memory.buffer as ArrayBuffer;
-    this.#words = new Uint32Array(buffer, this.#areaAt, this.#areaCapacity * wordsPerEntry);
-    this.#doubles = new Float64Array(buffer, this.#areaAt, this.#areaCapacity * doublesPerEntry);
+    this.#words = new Uint32Array(
+      buffer,
+      this.#areaAt,
+      this.#areaCapacity * wordsPerEntry,
+    );
+    this.#doubles = new Float64Array(
+      buffer,
+      this.#areaAt,
+      this.#areaCapacity * doublesPerEntry,
+    );
   }
 }
 

@@ -19,7 +19,8 @@ export class TimingHeapError extends Error {
   readonly code: number;
 
   constructor(code: number) {
-    const name = Object.entries(failure).find(([, value]) => value === code)?.[0] ?? "unknown";
+    const name = Object.entries(failure).find(([, value]) => value === code)?.[0] ??
+      "unknown";
     super(`timing heap: ${name} (${code})`);
     this.name = "TimingHeapError";
     this.code = code;

@@ -20,7 +20,14 @@ import {
   startOf,
   unlinkChunk,
 } from "./buckets";
-import { dropFirstLate, lateCount, lateDueAt, lateIndexAt, pushLate, reserveLate } from "./late_heap";
+import {
+  dropFirstLate,
+  lateCount,
+  lateDueAt,
+  lateIndexAt,
+  pushLate,
+  reserveLate,
+} from "./late_heap";
 import { haveChunks, reserveChunks } from "./memory";
 import { leaveSweep } from "./sweep";
 import { isDead, liveCount, takeOut, takeOutDead } from "./taking";
@@ -38,15 +45,13 @@ let topLevel: u32 = 0;
 let drainLevel: u32 = 0;
 let drainEnd: u64 = 0;
 
-@inline
 function digitOf(time: u64, level: u32): u32 {
-  return <u32>(time >> (<u64>level << 3)) & 255;
+  return <u32> (time >> (<u64> level << 3)) & 255;
 }
 
-@inline
 function levelFor(due: u64): u32 {
   const differing = due ^ current;
-  return differing < 256 ? 0 : (63 - <u32>clz(differing)) >> 3;
+  return differing < 256 ? 0 : (63 - <u32> clz(differing)) >> 3;
 }
 
 export function currentTime(): u64 {
@@ -58,7 +63,9 @@ export function drainingLevel(): u32 {
 }
 
 export function drainingBucket(): u32 {
-  return drainLevel == 0 ? 0 : bucketAt(drainLevel, digitOf(current, drainLevel));
+  return drainLevel == 0
+    ? 0
+    : bucketAt(drainLevel, digitOf(current, drainLevel));
 }
 
 export function forgetEntries(count: u32): void {
@@ -71,17 +78,17 @@ export function endDrainIfEmpty(): void {
 }
 
 // An empty wheel may stand anywhere: near the first timer it needs fewer levels.
-@inline
+
 function approach(due: u64): void {
   if (entries == 0 && (due ^ current) >> 32 != 0 && lateCount() == 0) {
-    current = due & ~(<u64>0xffff_ffff);
+    current = due & ~(<u64> 0xffff_ffff);
   }
 }
 
 // The level a new timer goes to, LATE_LEVEL for the late heap, or -1 when there is no memory. Makes
 // sure that `place` will succeed, and that all later draining will: draining can need one more chunk
 // for each bucket below the top level, and must not fail for want of memory.
-@inline
+
 export function reserveEntry(due: u64): i32 {
   approach(due);
   if (due < current) return reserveLate() ? LATE_LEVEL : -1;
@@ -93,7 +100,7 @@ export function reserveEntry(due: u64): i32 {
 }
 
 // After `reserveEntry` for the same due time, with its answer.
-@inline
+
 export function place(level: i32, due: u64, index: u32): void {
   if (level == LATE_LEVEL) {
     pushLate(due, index);
@@ -142,7 +149,6 @@ function drain(work: i32): i32 {
   return moved;
 }
 
-@inline
 function advanceTo(time: u64): void {
   if (time > current) current = time;
 }
@@ -157,7 +163,7 @@ function enterNext(now: u64): bool {
     if (start > now) break;
     current = start;
     drainLevel = level;
-    drainEnd = start + (<u64>1 << (<u64>level << 3));
+    drainEnd = start + (<u64> 1 << (<u64> level << 3));
     leaveSweep(bucketAt(level, digit));
     return true;
   }
@@ -165,10 +171,9 @@ function enterNext(now: u64): bool {
   return false;
 }
 
-@inline
 export function startOfBucket(level: u32, digit: u32): u64 {
-  const above = current & ~((<u64>256 << (<u64>level << 3)) - 1);
-  return above | (<u64>digit << (<u64>level << 3));
+  const above = current & ~((<u64> 256 << (<u64> level << 3)) - 1);
+  return above | (<u64> digit << (<u64> level << 3));
 }
 
 // Takes out what is due, in order: results go to the transfer area. Stops after `max` of them, or
@@ -182,7 +187,7 @@ export function popDue(now: u64, max: i32): i32 {
     if (taken == max || work == 0) return taken;
     const index = lateIndexAt(0);
     dropFirstLate();
-    if (takeOut(index, <f64>due, taken)) taken++;
+    if (takeOut(index, <f64> due, taken)) taken++;
     else work--;
   }
   while (taken < max && work > 0) {
@@ -190,7 +195,7 @@ export function popDue(now: u64, max: i32): i32 {
       work -= drain(work);
       if (drainLevel != 0) break;
     }
-    const digit = nextOccupied(0, <u32>current & 255);
+    const digit = nextOccupied(0, <u32> current & 255);
     if (digit == 256) {
       if (enterNext(now)) continue;
       break;
@@ -206,7 +211,7 @@ export function popDue(now: u64, max: i32): i32 {
     const end = endOf(chunk);
     let at = startOf(chunk);
     const first = at;
-    const time = <f64>due;
+    const time = <f64> due;
     while (at < end && taken < max && work > 0) {
       if (takeOut(indexIn(chunk, at), time, taken)) taken++;
       else work--;
@@ -223,11 +228,11 @@ export function popDue(now: u64, max: i32): i32 {
 // except that a cancelled timer whose entry is still there counts; without live timers it does not.
 export function nextDue(): f64 {
   if (liveCount() == 0) return Infinity;
-  const late = lateCount() > 0 ? <f64>lateDueAt(0) : Infinity;
-  if (drainLevel != 0) return Math.min(late, <f64>current);
+  const late = lateCount() > 0 ? <f64> lateDueAt(0) : Infinity;
+  if (drainLevel != 0) return Math.min(late, <f64> current);
   for (let level: u32 = 0; level < LEVEL_COUNT; level++) {
     const digit = nextOccupied(level, digitOf(current, level));
-    if (digit < 256) return Math.min(late, <f64>earliestIn(level, digit));
+    if (digit < 256) return Math.min(late, <f64> earliestIn(level, digit));
   }
   return late;
 }
