@@ -109,9 +109,15 @@ export class Broker {
     return this.store.memoryBytes + this.delayedTable.memoryBytes + this.extraMemoryBytes;
   }
 
-  /** Whether publishers are to be blocked until consumers have made room. */
+  /** Whether memory is above its watermark. */
   get isMemoryBlocked(): boolean {
     return this.#isMemoryBlocked;
+  }
+
+  /** Why publishers are to be blocked until there is room, as `connection.blocked` says it; or null. */
+  get blockReason(): string | null {
+    if (this.#isMemoryBlocked) return "low on memory";
+    return this.store.isDiskLow ? "low on disk" : null;
   }
 
   /** Whether another turn should follow soon although nothing new has come. */

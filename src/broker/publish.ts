@@ -37,6 +37,8 @@ export const PUBLISH_ROUTED = 1;
 export const PUBLISH_OVERFLOWED = 2;
 /** The message is safe only when the store's open batch is: the confirm has to wait for it. */
 export const PUBLISH_LOGGED = 4;
+/** The message cannot be kept at the moment and has been stored nowhere. */
+export const PUBLISH_REFUSED = 8;
 
 const CC = tableKey("CC");
 const BCC = tableKey("BCC");
@@ -80,6 +82,20 @@ export class Publisher implements RouteMessage {
   }
 
   /**
+   * Everything that `publish` does before it stores: for a transaction, whose messages are refused
+   * when they come and not at its commit.
+   * @throws as `publish`
+   */
+  check(source: MessageSource): void {
+    source.flags = 0;
+    source.priority = 0;
+    source.arrivalMs = this.#vhost.broker.nowMs;
+    source.expiryMs = Infinity;
+    this.#readProperties(source);
+    this.#findRoute(source);
+  }
+
+  /**
    * Stores the message in every queue it is routed to. Fills in the flags and times of `source`.
    * @returns bits of `PUBLISH_*`
    * @throws ChannelError 404 unknown exchange, 403 internal exchange, 406 bad expiration or CC/BCC
@@ -87,12 +103,7 @@ export class Publisher implements RouteMessage {
    */
   publish(source: MessageSource): number {
     const { broker } = this.#vhost;
-    source.flags = 0;
-    source.priority = 0;
-    source.arrivalMs = broker.nowMs;
-    source.expiryMs = Infinity;
-    this.#readProperties(source);
-    this.#findRoute(source);
+    this.check(source);
     const bodyBytes = source.bodyEnd - source.bodyStart;
     broker.metrics.published++;
     broker.metrics.publishedBytes += bodyBytes;
@@ -102,6 +113,7 @@ export class Publisher implements RouteMessage {
     let outcome = PUBLISH_ROUTED;
     if (this.#takerCount < route.count) outcome |= PUBLISH_OVERFLOWED;
     if (holderCount === 0) return outcome;
+    if (broker.store.isReadOnly && this.#isDurable(source)) return outcome | PUBLISH_REFUSED;
     if (this.#properties.has(PROPERTY_HEADERS)) this.#markForgedCount(source);
     return outcome | this.#store(source, holderCount);
   }
@@ -201,6 +213,14 @@ export class Publisher implements RouteMessage {
     this.#takerCount = takerCount;
     this.#refuserCount = refuserCount;
     return takerCount + refuserCount;
+  }
+
+  #isDurable(source: MessageSource): boolean {
+    if ((source.flags & RECORD_PERSISTENT) === 0) return false;
+    for (let index = 0; index < this.#takerCount; index++) {
+      if (this.#takers[index]!.durable) return true;
+    }
+    return false;
   }
 
   #markForgedCount(source: MessageSource): void {
