@@ -261,8 +261,10 @@ export class Queue implements ReadWaiter {
     this.broker.store.release(ref, this.id);
   }
 
-  /** Told by the store that the head can be read now. */
+  /** Told by the store that the head can be read now, or messages that may have expired. */
   readArrived(): void {
+    const expiryMs = this.lane.nextExpiryMs();
+    if (expiryMs !== Infinity) this.#timers.watchExpiry(expiryMs);
     this.broker.schedule(this);
     const waiters = this.#readWaiters;
     this.#readWaiters = [];
@@ -378,6 +380,8 @@ export class Queue implements ReadWaiter {
   /** The broker has dispatched this queue: what was deliverable at once only is given up now. */
   dispatched(): void {
     if (this.#timers.expiryDueMs <= this.broker.nowMs) this.sweepExpired();
+    // Making room may have had to wait until the head could be read.
+    if (this.#hasLengthLimit) this.#dropHead();
   }
 
   /** Gives up expired messages wherever they stand; more may be left for the timer. */
@@ -387,7 +391,7 @@ export class Queue implements ReadWaiter {
       store.describe(ref, this.#view);
       this.readyBytes -= this.#view.bodyEnd - this.#view.bodyStart;
       this.deadLetter(ref, position, entry, "expired");
-    });
+    }, this);
     this.#timers.expireNext(this.lane.nextExpiryMs());
   }
 

@@ -36,6 +36,15 @@ export function readI64(bytes: Uint8Array, at: number): number {
   return readI32(bytes, at) * TWO_POW_32 + readU32(bytes, at + 4);
 }
 
+const FLOAT_BYTES = new DataView(new ArrayBuffer(8));
+
+/** Reads an IEEE 754 double at `at`. */
+export function readF64(bytes: Uint8Array, at: number): number {
+  FLOAT_BYTES.setUint32(0, readU32(bytes, at));
+  FLOAT_BYTES.setUint32(4, readU32(bytes, at + 4));
+  return FLOAT_BYTES.getFloat64(0);
+}
+
 /** Writes an unsigned 16-bit integer at `at`. */
 export function putU16(bytes: Uint8Array, at: number, value: number): void {
   bytes[at] = value >>> 8;

@@ -17,7 +17,7 @@ import { RecordFiles } from "./log/record_files.ts";
 import { recover, type Recovered } from "./log/recovery.ts";
 import { FORMAT_VERSION } from "./log/format.ts";
 import { DEFAULT_SIZES, type StoreSizes } from "./log/sizes.ts";
-import { MemoryLane } from "./memory_lane.ts";
+import { Lane } from "./lane.ts";
 import type { MessageSource, ReadWaiter, ReadyLane, RecordView, Store } from "./port.ts";
 
 /** How a file store is opened. */
@@ -44,7 +44,7 @@ export class FileStore implements Store, LogListener {
   onWake: () => void = () => {};
   readonly #arena = new Arena();
   readonly #chunks = new ChunkPool();
-  readonly #lanes = new Map<number, MemoryLane>();
+  readonly #lanes = new Map<number, Lane>();
   readonly #holdings = new Holdings();
   readonly #files: DataFiles;
   readonly #records: RecordFiles;
@@ -176,7 +176,7 @@ export class FileStore implements Store, LogListener {
   }
 
   openLane(queueId: number, _lane: number): ReadyLane {
-    const lane = new MemoryLane(this.#chunks, (deltaBytes) => {
+    const lane = new Lane(this.#chunks, (deltaBytes) => {
       this.#laneBytes += deltaBytes;
     });
     this.#lanes.set(queueId, lane);

@@ -1,19 +1,26 @@
-// A run of adjacent positions of one lane, as flat arrays. MemoryLane links chunks from its head to
-// its tail; a chunk knows nothing of other chunks. Positions are implied: slot i holds position
-// `base + i`, and ref 0 is a hole (taken, dropped or expired). Emptied chunks go back to a pool that
-// all lanes share, so that an empty queue owns no buffer and a busy one allocates none.
+// A run of adjacent positions of one lane, as flat arrays. Lane links chunks from its head to its tail;
+// a chunk knows nothing of other chunks. Positions are implied: slot i holds position `base + i`, and
+// ref 0 is a hole (taken, dropped or expired). A chunk whose messages are in a page on disk has no
+// slots. Emptied chunks go back to a pool that all lanes share, so that an empty queue owns no buffer
+// and a busy one allocates none.
+
+import type { Page } from "./page.ts";
 
 const SMALL_SLOTS = 32;
 const LARGE_SLOTS = 1024;
 const POOLED_CHUNKS_MAX = 64;
+const NO_SLOTS = new Uint32Array(0);
+// The objects that stand for a page, as they are in memory.
+const PAGE_BYTES = 400;
 
-/** Up to 1024 adjacent positions; a lane's first chunk is small, because most queues stay short. */
+/** Adjacent positions; a lane's first chunk is small, because most queues stay short. */
 export class LaneChunk {
   /** Position of slot 0. */
   base = 0;
-  readonly capacity: number;
-  readonly refs: Uint32Array;
-  readonly entries: Uint32Array;
+  /** Slots that may be used. */
+  capacity: number;
+  refs: Uint32Array;
+  entries: Uint32Array;
   /** Made when the first message with an expiry comes. */
   expiries: Float64Array | null = null;
   /** No message here expires before this; it may have left already. */
@@ -23,48 +30,115 @@ export class LaneChunk {
   /** Slots used so far. */
   tail = 0;
   next: LaneChunk | null = null;
+  /** Where the messages are when they are not here. */
+  page: Page | null = null;
+  /** What is being written of it to a page; whoever takes a message out of the middle sets it to null. */
+  draft: object | null = null;
+  /** Bytes of the page it was read from, because they are wanted next; 0 for any other. */
+  aheadBytes = 0;
 
-  constructor(capacity: number) {
-    this.capacity = capacity;
-    this.refs = new Uint32Array(this.capacity);
-    this.entries = new Uint32Array(this.capacity);
+  constructor(slotCount: number) {
+    this.capacity = slotCount;
+    this.refs = slotCount === 0 ? NO_SLOTS : new Uint32Array(slotCount);
+    this.entries = slotCount === 0 ? NO_SLOTS : new Uint32Array(slotCount);
   }
 
-  /** Bytes of the arrays. */
+  /** Bytes of the arrays, or of what stands for a page. */
   get memoryBytes(): number {
-    return this.capacity * (this.expiries === null ? 8 : 16);
+    if (this.page !== null) return PAGE_BYTES;
+    return this.refs.length * (this.expiries === null ? 8 : 16);
   }
 
   /** Remembers the expiry of slot `index`. */
   setExpiry(index: number, expiryMs: number): void {
-    if (this.expiries === null) this.expiries = new Float64Array(this.capacity).fill(Infinity);
+    if (this.expiries === null) this.expiries = new Float64Array(this.refs.length).fill(Infinity);
     this.expiries[index] = expiryMs;
     if (expiryMs < this.expiryMinMs) this.expiryMinMs = expiryMs;
+  }
+
+  /** Takes no more messages. */
+  seal(): void {
+    this.capacity = this.tail;
+  }
+
+  /** Stands for `page` from now on; the slots are given up as a chunk of their own. */
+  turnInto(page: Page): LaneChunk {
+    const slots = new LaneChunk(0);
+    slots.#takeSlots(this);
+    this.#takeSlots(new LaneChunk(0));
+    this.base = page.place.first;
+    this.expiryMinMs = page.place.expiryMinMs;
+    this.page = page;
+    this.draft = null;
+    this.aheadBytes = 0;
+    page.chunk = this;
+    return slots;
+  }
+
+  /** Holds the messages of its page again, which stand in the slots of `loaded`. */
+  fill(loaded: LaneChunk): void {
+    this.page!.chunk = null;
+    this.page = null;
+    this.#takeSlots(loaded);
+  }
+
+  #takeSlots(other: LaneChunk): void {
+    this.base = other.base;
+    this.capacity = other.capacity;
+    this.refs = other.refs;
+    this.entries = other.entries;
+    this.expiries = other.expiries;
+    this.expiryMinMs = other.expiryMinMs;
+    this.head = other.head;
+    this.tail = other.tail;
   }
 }
 
 /** Chunks that no lane uses at the moment. */
 export class ChunkPool {
+  readonly #smallSlots: number;
+  readonly #largeSlots: number;
   readonly #small: LaneChunk[] = [];
   readonly #large: LaneChunk[] = [];
+
+  constructor(smallSlots: number = SMALL_SLOTS, largeSlots: number = LARGE_SLOTS) {
+    this.#smallSlots = smallSlots;
+    this.#largeSlots = largeSlots;
+  }
 
   /** A chunk whose slot 0 is `base`; small for a lane that has no other. */
   take(base: number, isFirst: boolean): LaneChunk {
     const pooled = (isFirst ? this.#small : this.#large).pop();
-    const chunk = pooled ?? new LaneChunk(isFirst ? SMALL_SLOTS : LARGE_SLOTS);
+    const chunk = pooled ?? new LaneChunk(isFirst ? this.#smallSlots : this.#largeSlots);
     chunk.base = base;
+    return chunk;
+  }
+
+  /** A chunk whose slots for `slotCount` positions from `base` on are used, and empty. */
+  takeUsed(base: number, slotCount: number): LaneChunk {
+    const chunk = slotCount > this.#largeSlots
+      ? new LaneChunk(slotCount)
+      : this.take(base, slotCount <= this.#smallSlots);
+    chunk.base = base;
+    chunk.tail = slotCount;
+    chunk.refs.fill(0, 0, slotCount);
     return chunk;
   }
 
   /** Takes back a chunk; its lane must not touch it again. */
   give(chunk: LaneChunk): void {
-    const pool = chunk.capacity === SMALL_SLOTS ? this.#small : this.#large;
+    const slotCount = chunk.refs.length;
+    chunk.draft = null;
+    if (slotCount !== this.#smallSlots && slotCount !== this.#largeSlots) return;
+    const pool = slotCount === this.#smallSlots ? this.#small : this.#large;
     if (pool.length === POOLED_CHUNKS_MAX) return;
+    chunk.capacity = slotCount;
     chunk.head = 0;
     chunk.tail = 0;
     chunk.next = null;
     chunk.expiries = null;
     chunk.expiryMinMs = Infinity;
+    chunk.aheadBytes = 0;
     pool.push(chunk);
   }
 }

@@ -4,12 +4,14 @@
 
 import { Arena } from "./arena.ts";
 import { ChunkPool } from "./lane_chunk.ts";
-import { type MemoryAccount, MemoryLane } from "./memory_lane.ts";
+import { type MemoryAccount, Lane } from "./lane.ts";
 import type { EntrySink, MessageSource, ReadWaiter, ReadyLane, RecordView, Store } from "./port.ts";
 
 /** A {@link Store} without files. */
 export class MemoryStore implements Store {
   readonly entries: EntrySink | null;
+  /** Definitions are safe as soon as they are made. */
+  readonly definitionBatch = 0;
   readonly isReadOnly = false;
   readonly isDiskLow = false;
   /** Never called: nothing here finishes later. */
@@ -48,7 +50,7 @@ export class MemoryStore implements Store {
   }
 
   openLane(_queueId: number, _lane: number): ReadyLane {
-    return new MemoryLane(this.#chunks, this.#account);
+    return new Lane(this.#chunks, this.#account);
   }
 
   get openBatch(): number {

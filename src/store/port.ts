@@ -94,11 +94,14 @@ export interface ReadyLane {
   shift(): void;
   /** Earliest expiry of any ready message, ms; may be a lower bound, Infinity when there is none. */
   nextExpiryMs(): number;
-  /** Removes at most `max` messages with expiry at or before `nowMs`, wherever they stand. */
-  expire(nowMs: number, max: number, visit: EntryVisitor): number;
-  /** Removes everything. */
+  /**
+   * Removes at most `max` messages with expiry at or before `nowMs`, wherever they stand. Those that
+   * have to be read first are asked for, and the waiter is told in a later turn.
+   */
+  expire(nowMs: number, max: number, visit: EntryVisitor, waiter: ReadWaiter): number;
+  /** Removes everything and says how much it was; only what is in memory is visited. */
   clear(visit: EntryVisitor): number;
-  /** Visits up to `max` messages in order without removing them. */
+  /** Visits up to `max` messages in order without removing them, as far as they are in memory. */
   peek(max: number, visit: EntryVisitor): void;
 }
 
@@ -167,6 +170,8 @@ export interface Store {
   commit(nowMs: number): void;
   /** Every batch up to and including this number is decided: safe, unless it has failed. */
   readonly safeBatch: number;
+  /** The last batch that holds a change of definitions; 0 when none has. */
+  readonly definitionBatch: number;
   /** Whether a decided batch failed: what it held must be refused to its publishers. */
   isFailed(batch: number): boolean;
   /** Persistent messages cannot be kept at the moment; publishes of them have to be refused. */

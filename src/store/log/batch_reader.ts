@@ -1,9 +1,10 @@
 // Reads batches and their entries back: for recovery, snapshots and the offline check. Trusts nothing:
 // a batch that does not check is skipped whole, entries that do not decode make their batch damaged.
 
-import { readU32, readU64 } from "../../lib/bytes.ts";
+import { readF64, readU32, readU64 } from "../../lib/bytes.ts";
 import { decodeText } from "../../lib/text.ts";
 import { checksum } from "../checksum.ts";
+import type { PagePlace } from "../page.ts";
 import type { DefinitionKind, RemovalCause } from "../port.ts";
 import { VarintReader } from "../varint.ts";
 import { type Placed, unpackEntry } from "./batch_writer.ts";
@@ -43,6 +44,9 @@ export interface BatchVisitor {
   undefined(kind: DefinitionKind, key: string): void;
   lastPosition(queueId: number, position: number): void;
   lastQueueId(queueId: number): void;
+  paged(queueId: number, place: PagePlace): void;
+  unpaged(queueId: number, first: number): void;
+  pageMoved(queueId: number, first: number, file: number, offset: number): void;
   end(): void;
 }
 
@@ -71,9 +75,8 @@ export function batchAt(bytes: Uint8Array, start: number, seed: number): BatchPl
   if (end > bytes.length || (end & 7) !== (start & 7)) return null;
   const expected = readU32(bytes, start + format.CHECKSUM_OFFSET);
   if (checksum(bytes, start + format.CHECKED_FROM, end, seed) !== expected) return null;
-  const view = new DataView(bytes.buffer, bytes.byteOffset + start + 24, 8);
   const number = readU64(bytes, start + 16);
-  return { number, timeMs: view.getFloat64(0), start, payloadStart, end };
+  return { number, timeMs: readF64(bytes, start + 24), start, payloadStart, end };
 }
 
 /** Decodes entries; reusable. */
@@ -177,6 +180,12 @@ export class EntryReader {
         return visitor.lastPosition(reader.next(), reader.next());
       case format.ENTRY_LAST_QUEUE_ID:
         return visitor.lastQueueId(reader.next());
+      case format.ENTRY_PAGED:
+        return visitor.paged(reader.next(), this.#readPagePlace());
+      case format.ENTRY_UNPAGED:
+        return visitor.unpaged(reader.next(), reader.next());
+      case format.ENTRY_PAGE_MOVED:
+        return visitor.pageMoved(reader.next(), reader.next(), reader.next(), reader.next());
       case format.ENTRY_END:
         return visitor.end();
       default:
@@ -237,6 +246,20 @@ export class EntryReader {
     };
   }
 
+  #readPagePlace(): PagePlace {
+    const reader = this.#reader;
+    const first = reader.next();
+    const last = first + reader.next();
+    const count = reader.next();
+    const bodyBytes = reader.next();
+    const file = reader.next();
+    const offset = reader.next();
+    const byteLength = reader.next();
+    const indexEnd = reader.next();
+    const expiryMinMs = this.#u8() === 0 ? Infinity : this.#f64();
+    return { file, offset, byteLength, indexEnd, first, last, count, bodyBytes, expiryMinMs };
+  }
+
   #kind(): DefinitionKind {
     const kind = format.KINDS[this.#u8()];
     if (kind === undefined) throw new BatchFormatError("unknown kind of definition");
@@ -252,8 +275,7 @@ export class EntryReader {
   #f64(): number {
     const reader = this.#reader;
     if (reader.at + 8 > reader.end) throw new BatchFormatError("entry is cut short");
-    const { buffer, byteOffset } = reader.bytes;
-    const value = new DataView(buffer, byteOffset + reader.at, 8).getFloat64(0);
+    const value = readF64(reader.bytes, reader.at);
     reader.at += 8;
     return value;
   }

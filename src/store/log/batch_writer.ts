@@ -4,6 +4,7 @@
 import { ByteWriter } from "../../lib/byte_writer.ts";
 import { putU32 } from "../../lib/bytes.ts";
 import { checksum } from "../checksum.ts";
+import type { PagePlace } from "../page.ts";
 import type { DefinitionKind, RecordView, RemovalCause } from "../port.ts";
 import { putVarint, VARINT_BYTES_MAX } from "../varint.ts";
 import {
@@ -18,12 +19,15 @@ import {
   ENTRY_LAST_POSITION,
   ENTRY_LAST_QUEUE_ID,
   ENTRY_MOVED,
+  ENTRY_PAGE_MOVED,
+  ENTRY_PAGED,
   ENTRY_PLACED,
   ENTRY_PURGED,
   ENTRY_RECORD,
   ENTRY_REMOVED,
   ENTRY_RETURNED,
   ENTRY_UNDEFINED,
+  ENTRY_UNPAGED,
   KINDS,
   RECORD_HAS_EXPIRY,
   STATE_DELAYED,
@@ -158,6 +162,30 @@ export class BatchWriter {
 
   moved(queueId: number, position: number, file: number, offset: number): void {
     this.#begin(ENTRY_MOVED, queueId, position);
+    this.#varint(file);
+    this.#varint(offset);
+  }
+
+  paged(queueId: number, place: PagePlace): void {
+    this.#begin(ENTRY_PAGED, queueId, place.first);
+    this.#varint(place.last - place.first);
+    this.#varint(place.count);
+    this.#varint(place.bodyBytes);
+    this.#varint(place.file);
+    this.#varint(place.offset);
+    this.#varint(place.byteLength);
+    this.#varint(place.indexEnd);
+    const hasExpiry = place.expiryMinMs !== Infinity;
+    this.out.u8(hasExpiry ? 1 : 0);
+    if (hasExpiry) this.out.f64(place.expiryMinMs);
+  }
+
+  unpaged(queueId: number, first: number): void {
+    this.#begin(ENTRY_UNPAGED, queueId, first);
+  }
+
+  pageMoved(queueId: number, first: number, file: number, offset: number): void {
+    this.#begin(ENTRY_PAGE_MOVED, queueId, first);
     this.#varint(file);
     this.#varint(offset);
   }

@@ -18,6 +18,10 @@ export class DataFile {
   liveBytes = 0;
   /** Not removed while it is being written or moved out of. */
   isPinned = false;
+  /** Pages in it that will count once they are safe. */
+  draftCount = 0;
+  /** Last batch that took a page in it apart: reading that batch again needs the page's index. */
+  unpagedBatch = 0;
 
   constructor(kind: DataFileKind, number: number) {
     this.kind = kind;

@@ -2,7 +2,8 @@
 // the reader of batches, recovery and the offline check share it; docs/storage.md shows the same.
 // All numbers are big-endian; varints are unsigned LEB128, seven bits a byte, low bits first.
 //
-// A log, snapshot or segment file is a row of batches, each starting on a multiple of 8:
+// A log, snapshot or segment file is a row of batches, each starting on a multiple of 8; between the
+// batches of a segment file there may be pages.
 //
 //   0        4              8          12         16                24
 //   +--------+--------------+----------+----------+-----------------+-----------------+
@@ -13,6 +14,21 @@
 //
 // The checksum covers everything after it. A batch is all or nothing: if it does not check, none of its
 // entries are true.
+
+// A page is a stretch of one queue's ready messages, index first, so that it can be read alone:
+//
+//   0        4              8          12           16         24     28         32
+//   +--------+--------------+----------+------------+----------+------+----------+-----------------+
+//   | magic  | payloadBytes | checksum | indexBytes | queue 64 | rows | reserved | index | records |
+//   +--------+--------------+----------+------------+----------+------+----------+-----------------+
+//
+// The checksum covers everything from byte 12 to the end of the index. The index has a row per message,
+// by rising position: varint position (from the second row on: minus the one before), varint entry, u8
+// flags, u8 priority, varint record bytes, varint body bytes, f64 arrival unless the flags have
+// ROW_SAME_ARRIVAL, f64 expiry if they have RECORD_HAS_EXPIRY, f64 end if they have ROW_HAS_END. The
+// records are ENTRY_RECORD entries in the order of the rows, each with its own checksum; zero bytes
+// fill up to a multiple of 8. Rows without the persistent flag mean nothing to a node that has started
+// anew.
 
 /** First bytes of a batch. */
 export const BATCH_MAGIC = 0x52504231; // "RPB1"
@@ -65,9 +81,29 @@ export const ENTRY_LAST_POSITION = 13;
 export const ENTRY_LAST_QUEUE_ID = 14;
 /** The end of a snapshot: without it, the snapshot is not whole. */
 export const ENTRY_END = 15;
+/**
+ * Everything of a queue that is ready from one position to another is in a page, except for transient
+ * messages: varint queue, varint first position, varint last minus first, varint messages, varint body
+ * bytes, varint file, varint offset, varint page bytes, varint bytes to the end of its index, u8 1 if
+ * something in it expires, then f64 when the first does.
+ */
+export const ENTRY_PAGED = 16;
+/** The messages of a page are ready one by one again: varint queue, varint first position. */
+export const ENTRY_UNPAGED = 17;
+/** A page was copied: varint queue, varint first position, varint file, varint offset. */
+export const ENTRY_PAGE_MOVED = 18;
+
+/** First bytes of a page. */
+export const PAGE_MAGIC = 0x52505031; // "RPP1"
+/** Bytes before a page's index. */
+export const PAGE_HEADER_BYTES = 32;
 
 /** Record flag, on disk only: an expiry follows. */
 export const RECORD_HAS_EXPIRY = 0x80;
+/** Row flag: the message expires in this queue at an end of its own, earlier than its expiry. */
+export const ROW_HAS_END = 0x40;
+/** Row flag: it arrived at the time of the row before. */
+export const ROW_SAME_ARRIVAL = 0x20;
 
 /** State of a placed message: ready. */
 export const STATE_READY = 0;

@@ -5,7 +5,7 @@
 import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";
 import { DiskError } from "../file_system.ts";
-import type { MemoryLane } from "../memory_lane.ts";
+import type { Lane } from "../lane.ts";
 import type { CommitLog } from "./commit_log.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import type { Definitions } from "./definitions.ts";
@@ -31,7 +31,7 @@ export interface KeeperParts {
   holdings: Holdings;
   arena: Arena;
   definitions: Definitions;
-  lanes: ReadonlyMap<number, MemoryLane>;
+  lanes: ReadonlyMap<number, Lane>;
   /** Brings a record into memory and calls back in a later turn. */
   load: (ref: number, done: (error: Error | null) => void) => void;
   wake: () => void;

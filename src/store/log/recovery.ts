@@ -6,7 +6,10 @@
 // batch. Entries are facts that hold from their batch on: those older than a row add nothing to it, all
 // others are applied in order, and a position nobody knows any more is no error.
 
-import type { DefinitionKind, RemovalCause } from "../port.ts";
+import { DiskError } from "../file_system.ts";
+import type { PagePlace } from "../page.ts";
+import { type DefinitionKind, RECORD_PERSISTENT, type RemovalCause } from "../port.ts";
+import { VarintError } from "../varint.ts";
 import {
   type BatchPlace,
   type BatchVisitor,
@@ -16,13 +19,22 @@ import {
 import type { Placed } from "./batch_writer.ts";
 import { type Damage, scanBatches } from "./batch_scan.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
-import { STATE_DELAYED, STATE_OUT, STATE_READY } from "./format.ts";
+import { dataFileName, STATE_DELAYED, STATE_OUT, STATE_READY } from "./format.ts";
 import type { Manifest } from "./manifest.ts";
+import { PageFormatError, PageReader } from "./page_reader.ts";
 import { PositionTable } from "./position_table.ts";
+
+/** A page as it was found. */
+export interface RecoveredPage extends PagePlace {
+  /** The batch that it tells the state before; older entries have nothing to add. */
+  since: number;
+}
 
 /** One queue as it was found. */
 export interface RecoveredQueue {
   readonly rows: PositionTable;
+  /** By first position. */
+  readonly pages: Map<number, RecoveredPage>;
   /** The highest position that was ever used, as far as is known. */
   lastPosition: number;
 }
@@ -48,6 +60,13 @@ export class Recovered implements BatchVisitor {
   #file = 0;
   #batch = 0;
   readonly #reader = new EntryReader();
+  readonly #files: DataFiles;
+  readonly #pageReader: PageReader;
+
+  constructor(files: DataFiles, seed: number) {
+    this.#files = files;
+    this.#pageReader = new PageReader(seed);
+  }
 
   /** Applies a batch of a log or snapshot file. */
   apply(bytes: Uint8Array, batch: BatchPlace, file: DataFile): void {
@@ -62,7 +81,7 @@ export class Recovered implements BatchVisitor {
   queue(queueId: number): RecoveredQueue {
     let queue = this.queues.get(queueId);
     if (queue === undefined) {
-      queue = { rows: new PositionTable(), lastPosition: 0 };
+      queue = { rows: new PositionTable(), pages: new Map(), lastPosition: 0 };
       this.queues.set(queueId, queue);
     }
     return queue;
@@ -156,10 +175,76 @@ export class Recovered implements BatchVisitor {
   }
 
   purged(queueId: number): void {
-    const { rows } = this.queue(queueId);
+    const { rows, pages } = this.queue(queueId);
     for (const index of rows.indexes()) {
       if (rows.state[index] !== STATE_OUT && rows.since[index]! <= this.#batch) rows.remove(index);
     }
+    for (const page of pages.values()) if (page.since <= this.#batch) pages.delete(page.first);
+  }
+
+  paged(queueId: number, place: PagePlace): void {
+    const queue = this.queue(queueId);
+    const { rows, pages } = queue;
+    queue.lastPosition = Math.max(queue.lastPosition, place.last);
+    for (let position = place.first; position <= place.last; position++) {
+      const index = this.#rowOf(rows, position);
+      if (index >= 0 && rows.state[index] === STATE_READY) rows.remove(index);
+    }
+    const known = pages.get(place.first);
+    if (known !== undefined && known.since > this.#batch) return;
+    pages.set(place.first, { ...place, since: this.#batch });
+  }
+
+  unpaged(queueId: number, first: number): void {
+    const { rows, pages } = this.queue(queueId);
+    const page = pages.get(first);
+    if (page === undefined || page.since > this.#batch) return;
+    pages.delete(first);
+    const file = this.#files.get(page.file);
+    if (file !== undefined) file.unpagedBatch = this.#batch;
+    try {
+      this.#expand(page, rows);
+    } catch (error) {
+      const isDamage = error instanceof PageFormatError || error instanceof VarintError;
+      if (!isDamage && !(error instanceof DiskError)) throw error;
+      const what = `page of ${page.count} messages: ${error.message}`;
+      const name = file?.name ?? dataFileName("segment", page.file);
+      this.damages.push({ file: name, offset: page.offset, what });
+    }
+  }
+
+  // Puts a row for every message of a page whose state is not known from later.
+  #expand(page: RecoveredPage, rows: PositionTable): void {
+    const file = this.#files.get(page.file);
+    if (file === undefined) throw new PageFormatError("the file is missing");
+    const reader = this.#pageReader;
+    reader.open(this.#files.reader(file).readNow(page.offset, page.indexEnd));
+    const { row } = reader;
+    while (reader.next()) {
+      if ((row.flags & RECORD_PERSISTENT) === 0) continue;
+      const known = rows.find(row.position);
+      if (known >= 0 && rows.since[known]! > this.#batch) continue;
+      rows.set(rows.put(row.position), {
+        file: page.file,
+        offset: page.offset + row.recordAt,
+        recordBytes: row.recordBytes,
+        state: STATE_READY,
+        entry: row.entry,
+        dueMs: 0,
+        flags: row.flags,
+        priority: row.priority,
+        bodyBytes: row.bodyBytes,
+        arrivalMs: row.arrivalMs,
+        expiryMs: row.expiryMs,
+      });
+    }
+  }
+
+  pageMoved(queueId: number, first: number, file: number, offset: number): void {
+    const page = this.queue(queueId).pages.get(first);
+    if (page === undefined || page.since > this.#batch) return;
+    page.file = file;
+    page.offset = offset;
   }
 
   moved(queueId: number, position: number, file: number, offset: number): void {
@@ -197,9 +282,10 @@ export class Recovered implements BatchVisitor {
 
 /** Reads a folder's snapshot and logs. @throws DiskError when the disk does not let it */
 export function recover(files: DataFiles, manifest: Manifest): Recovered {
-  const recovered = new Recovered();
+  const recovered = new Recovered(files, manifest.seed);
   if (manifest.snapshot !== null) readSnapshot(files, manifest, recovered);
   recovered.lastBatch = Math.max(recovered.lastBatch, manifest.fromBatch - 1);
+  for (const file of files.ofKind("segment")) file.byteLength = files.reader(file).byteLength;
   const logs = files.ofKind("log");
   let lastNumber = manifest.fromBatch - 1;
   for (const [index, log] of logs.entries()) {

@@ -1,7 +1,7 @@
 // What a snapshot is taken of: the holdings, the definitions and the lanes' positions, row by row.
 
 import type { Arena } from "../arena.ts";
-import type { MemoryLane } from "../memory_lane.ts";
+import type { Lane } from "../lane.ts";
 import type { RecordView } from "../port.ts";
 import { emptyView } from "../views.ts";
 import type { Placed } from "./batch_writer.ts";
@@ -14,7 +14,7 @@ export class HoldingsSource implements SnapshotSource {
   readonly #holdings: Holdings;
   readonly #arena: Arena;
   readonly #definitions: Definitions;
-  readonly #lanes: ReadonlyMap<number, MemoryLane>;
+  readonly #lanes: ReadonlyMap<number, Lane>;
   readonly #view: RecordView = emptyView();
   readonly #placed: Placed = {
     queueId: 0,
@@ -37,7 +37,7 @@ export class HoldingsSource implements SnapshotSource {
       holdings: Holdings;
       arena: Arena;
       definitions: Definitions;
-      lanes: ReadonlyMap<number, MemoryLane>;
+      lanes: ReadonlyMap<number, Lane>;
     },
   ) {
     this.#holdings = parts.holdings;

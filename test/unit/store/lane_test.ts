@@ -1,9 +1,9 @@
-// MemoryLane against a naive sorted list.
+// Lane against a naive sorted list.
 
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { ChunkPool } from "../../../src/store/lane_chunk.ts";
-import { MemoryLane } from "../../../src/store/memory_lane.ts";
+import { Lane } from "../../../src/store/lane.ts";
 import { HEAD_EMPTY, HEAD_READY } from "../../../src/store/port.ts";
 
 interface Held {
@@ -13,7 +13,7 @@ interface Held {
   expiryMs: number;
 }
 
-const WAITER = { readArrived() {} };
+const WAITER = { readArrived() {}, readFailed() {} };
 
 class NaiveLane {
   ready: Held[] = [];
@@ -82,7 +82,7 @@ class Comparison {
   readonly #out: Held[] = [];
   #nextRef = 1;
   memoryBytes = 0;
-  readonly lane = new MemoryLane(new ChunkPool(), (delta) => this.memoryBytes += delta);
+  readonly lane = new Lane(new ChunkPool(), (delta) => this.memoryBytes += delta);
   readonly naive = new NaiveLane();
 
   run(next: Step): void {
@@ -130,7 +130,7 @@ class Comparison {
   // with a cap on the number only that every visited one was due.
   #expire(nowMs: number, max: number): void {
     const visited: number[] = [];
-    const expired = this.lane.expire(nowMs, max, (ref) => visited.push(ref));
+    const expired = this.lane.expire(nowMs, max, (ref) => visited.push(ref), WAITER);
     const due = this.naive.ready.filter((held) => held.expiryMs <= nowMs);
     assertEquals(expired, Math.min(due.length, max));
     assertEquals(visited.length, expired);
@@ -155,7 +155,7 @@ class Comparison {
   }
 }
 
-Deno.test("MemoryLane does what a sorted list does", () => {
+Deno.test("Lane does what a sorted list does", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const comparison = new Comparison();
@@ -165,7 +165,7 @@ Deno.test("MemoryLane does what a sorted list does", () => {
   );
 });
 
-Deno.test("MemoryLane owns no memory while it is empty", () => {
+Deno.test("Lane owns no memory while it is empty", () => {
   const comparison = new Comparison();
   comparison.run({ kind: "push", count: 5000, expiryMs: 10 });
   assert(comparison.memoryBytes > 5000 * 8);
@@ -173,11 +173,11 @@ Deno.test("MemoryLane owns no memory while it is empty", () => {
   assertEquals(comparison.memoryBytes, 0);
 });
 
-Deno.test("MemoryLane expires in the middle and behind a longer life", () => {
-  const lane = new MemoryLane(new ChunkPool(), () => {});
+Deno.test("Lane expires in the middle and behind a longer life", () => {
+  const lane = new Lane(new ChunkPool(), () => {});
   for (let ref = 1; ref <= 3000; ref++) lane.push(ref, 0, ref % 2 === 0 ? 5 : 500);
   let expired = 0;
-  lane.expire(5, 10_000, () => expired++);
+  lane.expire(5, 10_000, () => expired++, WAITER);
   assertEquals(expired, 1500);
   assertEquals(lane.nextExpiryMs(), 500);
   assertEquals(lane.head(WAITER), HEAD_READY);

@@ -1,0 +1,120 @@
+// Reads the index of a page, row by row. For whoever needs a page's messages back: the page loader while
+// the node runs, recovery, the offline check. Trusts nothing: an index that does not check is an error.
+
+import { readF64, readU32, readU64 } from "../../lib/bytes.ts";
+import { checksum } from "../checksum.ts";
+import { VarintReader } from "../varint.ts";
+import { unpackEntry } from "./batch_writer.ts";
+import * as format from "./format.ts";
+
+/** A message of a page. */
+export interface PageRow {
+  position: number;
+  entry: number;
+  flags: number;
+  priority: number;
+  /** Where its record begins in the page. */
+  recordAt: number;
+  recordBytes: number;
+  bodyBytes: number;
+  arrivalMs: number;
+  /** When its own expiration ends; Infinity without one. */
+  expiryMs: number;
+  /** When it expires in its queue; Infinity when it does not. */
+  endMs: number;
+}
+
+/** Bytes that are not a page, or not a whole one. */
+export class PageFormatError extends Error {
+  override readonly name = "PageFormatError";
+}
+
+/** Goes through the rows of a page's index; reusable. */
+export class PageReader {
+  /** The row that `next` has read. */
+  readonly row: PageRow = {
+    position: 0,
+    entry: 0,
+    flags: 0,
+    priority: 0,
+    recordAt: 0,
+    recordBytes: 0,
+    bodyBytes: 0,
+    arrivalMs: 0,
+    expiryMs: 0,
+    endMs: 0,
+  };
+  /** Queue the open page belongs to. */
+  queueId = 0;
+  /** Rows of the open page. */
+  rowCount = 0;
+  readonly #seed: number;
+  readonly #reader = new VarintReader(new Uint8Array(0));
+  #left = 0;
+  /** Where the page ends. */
+  #end = 0;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  /**
+   * Starts with the page that `bytes` begin with; they must reach to the end of its index at least.
+   * @throws PageFormatError when it does not check
+   */
+  open(bytes: Uint8Array): void {
+    if (bytes.length < format.PAGE_HEADER_BYTES || readU32(bytes, 0) !== format.PAGE_MAGIC) {
+      throw new PageFormatError("not a page");
+    }
+    const indexEnd = format.PAGE_HEADER_BYTES + readU32(bytes, 12);
+    this.#end = format.PAGE_HEADER_BYTES + readU32(bytes, 4);
+    if (indexEnd > bytes.length || indexEnd > this.#end) throw new PageFormatError("cut short");
+    const sum = checksum(bytes, format.CHECKED_FROM, indexEnd, this.#seed);
+    if (sum !== readU32(bytes, format.CHECKSUM_OFFSET)) {
+      throw new PageFormatError("index does not check");
+    }
+    this.queueId = readU64(bytes, 16);
+    this.rowCount = readU32(bytes, 24);
+    this.#left = this.rowCount;
+    this.#reader.reset(bytes, format.PAGE_HEADER_BYTES, indexEnd);
+    this.row.position = 0;
+    this.row.recordAt = indexEnd;
+    this.row.recordBytes = 0;
+  }
+
+  /** Reads the next row; false when there is none. @throws PageFormatError, VarintError */
+  next(): boolean {
+    if (this.#left === 0) return false;
+    this.#left--;
+    const { row } = this;
+    const reader = this.#reader;
+    row.position += reader.next();
+    row.entry = unpackEntry(reader.next());
+    const flags = this.#u8();
+    row.priority = this.#u8();
+    row.recordAt += row.recordBytes;
+    row.recordBytes = reader.next();
+    row.bodyBytes = reader.next();
+    if ((flags & format.ROW_SAME_ARRIVAL) === 0) row.arrivalMs = this.#f64();
+    row.expiryMs = (flags & format.RECORD_HAS_EXPIRY) === 0 ? Infinity : this.#f64();
+    row.endMs = (flags & format.ROW_HAS_END) === 0 ? row.expiryMs : this.#f64();
+    row.flags = flags &
+      ~(format.ROW_SAME_ARRIVAL | format.RECORD_HAS_EXPIRY | format.ROW_HAS_END);
+    if (row.recordAt + row.recordBytes > this.#end) throw new PageFormatError("cut short");
+    return true;
+  }
+
+  #u8(): number {
+    const reader = this.#reader;
+    if (reader.at >= reader.end) throw new PageFormatError("row is cut short");
+    return reader.bytes[reader.at++]!;
+  }
+
+  #f64(): number {
+    const reader = this.#reader;
+    if (reader.at + 8 > reader.end) throw new PageFormatError("row is cut short");
+    const value = readF64(reader.bytes, reader.at);
+    reader.at += 8;
+    return value;
+  }
+}

@@ -1,0 +1,122 @@
+// Builds pages: a stretch of a queue's ready messages with an index in front (see format.ts). The pager
+// gives it the messages one by one, in order of position; it knows bytes, not lanes or files.
+
+import { ByteWriter } from "../../lib/byte_writer.ts";
+import { EMPTY_BYTES, putU32 } from "../../lib/bytes.ts";
+import { checksum } from "../checksum.ts";
+import { RECORD_PERSISTENT, type RecordView } from "../port.ts";
+import { writeVarint } from "../varint.ts";
+import { BatchWriter, packEntry } from "./batch_writer.ts";
+import * as format from "./format.ts";
+
+// A page of one huge message must not keep its buffer for ever.
+const KEPT_BYTES_MAX = 1024 * 1024;
+
+/** A ready message on its way into a page. */
+export interface PagedMessage {
+  position: number;
+  entry: number;
+  /** When it expires in its queue; Infinity when it does not. */
+  endMs: number;
+}
+
+/** Collects the messages of a page. */
+export class PageWriter {
+  /** What has been added since `begin`. */
+  count = 0;
+  bodyBytes = 0;
+  expiryMinMs = Infinity;
+  first = 0;
+  last = 0;
+  /** Persistent messages among them. */
+  persistentCount = 0;
+  persistentBodyBytes = 0;
+  readonly #seed: number;
+  readonly #index = new ByteWriter();
+  readonly #records: BatchWriter;
+  #arrivalMs = -1;
+
+  /** `seed` is that of every checksum in the folder. */
+  constructor(seed: number) {
+    this.#seed = seed;
+    this.#records = new BatchWriter(seed);
+  }
+
+  /** Bytes the page has so far. */
+  get byteCount(): number {
+    return this.#index.byteCount + this.#records.out.byteCount;
+  }
+
+  /** Starts a page. */
+  begin(): void {
+    const { out } = this.#records;
+    this.#records.open(out.bytes.length > KEPT_BYTES_MAX ? EMPTY_BYTES : out.bytes);
+    this.#index.reset();
+    this.count = 0;
+    this.bodyBytes = 0;
+    this.expiryMinMs = Infinity;
+    this.persistentCount = 0;
+    this.persistentBodyBytes = 0;
+    this.#arrivalMs = -1;
+  }
+
+  /** Adds a message whose bytes `view` shows. */
+  add(message: PagedMessage, view: RecordView): void {
+    const { position, endMs } = message;
+    const bodyBytes = view.bodyEnd - view.bodyStart;
+    const before = this.#records.out.byteCount;
+    this.#records.record(view);
+    this.#row(message, view, this.#records.out.byteCount - before);
+    if (this.count === 0) this.first = position;
+    this.last = position;
+    this.count++;
+    this.bodyBytes += bodyBytes;
+    if (endMs < this.expiryMinMs) this.expiryMinMs = endMs;
+    if ((view.flags & RECORD_PERSISTENT) === 0) return;
+    this.persistentCount++;
+    this.persistentBodyBytes += bodyBytes;
+  }
+
+  #row(message: PagedMessage, view: RecordView, recordBytes: number): void {
+    const index = this.#index;
+    const { position, entry, endMs } = message;
+    const { arrivalMs, expiryMs } = view;
+    let flags = view.flags;
+    if (arrivalMs === this.#arrivalMs) flags |= format.ROW_SAME_ARRIVAL;
+    if (expiryMs !== Infinity) flags |= format.RECORD_HAS_EXPIRY;
+    if (endMs !== expiryMs) flags |= format.ROW_HAS_END;
+    writeVarint(index, this.count === 0 ? position : position - this.last);
+    writeVarint(index, packEntry(entry));
+    index.u8(flags);
+    index.u8(view.priority);
+    writeVarint(index, recordBytes);
+    writeVarint(index, view.bodyEnd - view.bodyStart);
+    if (arrivalMs !== this.#arrivalMs) index.f64(arrivalMs);
+    if (expiryMs !== Infinity) index.f64(expiryMs);
+    if (endMs !== expiryMs) index.f64(endMs);
+    this.#arrivalMs = arrivalMs;
+  }
+
+  /** Appends the page to `out`, which ends on a multiple of 8, and returns where its index ends in it. */
+  finish(queueId: number, out: ByteWriter): number {
+    const index = this.#index;
+    const records = this.#records.out;
+    const recordBytes = records.byteCount - format.BATCH_HEADER_BYTES;
+    const start = out.byteCount;
+    const paddingBytes = -(start + format.PAGE_HEADER_BYTES + index.byteCount + recordBytes) & 7;
+    out.u32(format.PAGE_MAGIC);
+    out.u32(index.byteCount + recordBytes + paddingBytes);
+    out.u32(0);
+    out.u32(index.byteCount);
+    out.u64(queueId);
+    out.u32(this.count);
+    out.u32(0);
+    out.range(index.bytes, 0, index.byteCount);
+    const indexEnd = out.byteCount;
+    const sum = checksum(out.bytes, start + format.CHECKED_FROM, indexEnd, this.#seed);
+    putU32(out.bytes, start + format.CHECKSUM_OFFSET, sum);
+    out.range(records.bytes, format.BATCH_HEADER_BYTES, records.byteCount);
+    for (let i = 0; i < paddingBytes; i++) out.u8(0);
+    return indexEnd - start;
+  }
+}
