@@ -39,7 +39,8 @@ export class Input {
   /** Takes a chunk; it belongs to the input from now on. */
   push(chunk: Uint8Array): void {
     if (chunk.length === 0) return;
-    if (this.parser.pendingByteCount > 0 && this.#chunk.length > 0) {
+    // Also a chunk whose last frame has been run stands in line until `advance`: others wait behind it.
+    if (this.#chunk.length > 0) {
       this.#waiting.push(chunk);
       this.#waitingBytes += chunk.length;
       return;
