@@ -142,11 +142,9 @@ export class DeadLetters implements ReadWaiter {
       extraKeys: newKey === null ? extraKeysOf(headers) : null,
       headers: () => newHeaders,
     }, result);
+    if (result.count === 0) metrics.deadLettersDropped++;
     const targetCount = this.#keepTakers(result, newHeaders, view.bodyEnd - view.bodyStart);
-    if (targetCount === 0) {
-      metrics.deadLettersDropped++;
-      return;
-    }
+    if (targetCount === 0) return;
     // Making room in a target may have delivered or moved messages; look at the bytes anew.
     this.#broker.store.open(letter.ref, view);
     properties.set(view.bytes, view.propertiesStart, view.propertiesEnd);

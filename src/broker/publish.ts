@@ -2,7 +2,7 @@
 // remembers its last route; publishing on allocates nothing while exchange and key stay the same
 // (design: "Routing"). It reads properties in place and never writes frames or confirms.
 
-import { ChannelError } from "../amqp/errors.ts";
+import { ChannelError, ConnectionError } from "../amqp/errors.ts";
 import {
   PROPERTY_DELIVERY_MODE,
   PROPERTY_EXPIRATION,
@@ -11,9 +11,9 @@ import {
 } from "../amqp/properties.ts";
 import { RawProperties } from "../amqp/raw_properties.ts";
 import { tableKey } from "../amqp/raw_table.ts";
-import { ACCESS_REFUSED, NOT_FOUND } from "../amqp/reply_code.ts";
+import { ACCESS_REFUSED, FRAME_ERROR, NOT_FOUND } from "../amqp/reply_code.ts";
 import { copyBytes } from "../lib/bytes.ts";
-import { decodeText } from "../lib/text.ts";
+import { decodeTextStrict } from "../lib/text.ts";
 import {
   type MessageSource,
   RECORD_BCC,
@@ -99,7 +99,7 @@ export class Publisher implements RouteMessage {
    * Stores the message in every queue it is routed to. Fills in the flags and times of `source`.
    * @returns bits of `PUBLISH_*`
    * @throws ChannelError 404 unknown exchange, 403 internal exchange, 406 bad expiration or CC/BCC
-   * @throws ConnectionError 502 when the properties do not decode
+   * @throws ConnectionError 502 when the properties do not decode, 501 when the names are not UTF-8
    */
   publish(source: MessageSource): number {
     const { broker } = this.#vhost;
@@ -176,16 +176,16 @@ export class Publisher implements RouteMessage {
     copyBytes(this.#address, 0, address, addressStart, addressEnd);
     this.#addressBytes = addressEnd - addressStart;
     const keyStart = 1 + this.#address[0]!;
-    this.routingKey = decodeText(this.#address, keyStart + 1, this.#addressBytes);
     this.#exchange = null;
     this.#routeEpoch = -1;
+    this.routingKey = nameIn(this.#address, keyStart + 1, this.#addressBytes);
   }
 
   #accessExchange(source: MessageSource): Exchange {
     const cached = this.#exchange;
     if (cached !== null && this.#vhost.exchanges.get(cached.name) === cached) return cached;
     const { address, addressStart } = source;
-    const name = decodeText(address, addressStart + 1, addressStart + 1 + address[addressStart]!);
+    const name = nameIn(address, addressStart + 1, addressStart + 1 + address[addressStart]!);
     const exchange = this.#vhost.exchanges.get(name);
     if (exchange === undefined) {
       const detail = `no ${describe("exchange", name, this.#vhost.name)}`;
@@ -249,4 +249,11 @@ export class Publisher implements RouteMessage {
     }
     return outcome;
   }
+}
+
+// As every short string that is decoded, names of a publish have to be UTF-8.
+function nameIn(bytes: Uint8Array, start: number, end: number): string {
+  const name = decodeTextStrict(bytes, start, end);
+  if (name === undefined) throw new ConnectionError(FRAME_ERROR, "Malformed UTF-8 in shortstr");
+  return name;
 }
