@@ -4,9 +4,9 @@
 
 import { startUntil } from "./background.ts";
 import { run } from "./process.ts";
-import { ROOT, runFileCommand, type RuntimeName } from "./runtimes.ts";
+import { ROOT, type RuntimeName } from "./runtimes.ts";
 import { addCheck, emptyTally, type Tally } from "./tally.ts";
-import { pythonWithPika } from "./tools.ts";
+import { pythonWithPika, runFileDirectly } from "./tools.ts";
 
 const FOLDER = "test/clients/python";
 const RUN_TIMEOUT_MS = 600_000;
@@ -17,7 +17,7 @@ export async function runPika(runtime: RuntimeName, quiet: boolean): Promise<Tal
   const label = `pika against ${runtime}`;
   const tally = emptyTally();
   const ports = ["--amqp-port", "0", "--http-port", "0", "--memory"];
-  const command = [...runFileCommand(runtime, "src/main.ts"), ...ports];
+  const command = [...runFileDirectly(runtime, "src/main.ts"), ...ports];
   const broker = await startUntil(command, "reprise ready", { cwd: ROOT });
   try {
     const [, amqp, http] = READY.exec(broker.line) ?? [];

@@ -5,7 +5,15 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { environment } from "./process.ts";
-import { bunCommand, denoCommand, nodeCommand, ROOT } from "./runtimes.ts";
+import {
+  bunCommand,
+  denoCommand,
+  nodeCommand,
+  ROOT,
+  runFileCommand,
+  runtimeCommand,
+  type RuntimeName,
+} from "./runtimes.ts";
 
 /** The AMQP client for Python that the client tests and examples use. */
 export const PIKA_VERSION = "1.3.2";
@@ -18,6 +26,12 @@ function execPath(command: string[]): string {
   const { stdout, status } = spawnSync(file!, args, { encoding: "utf8", env: environment() });
   if (status !== 0) throw new Error(`${command.join(" ")} does not run`);
   return stdout.trim();
+}
+
+/** The command that runs a file of the project, without wrappers that would take signals for it. */
+export function runFileDirectly(runtime: RuntimeName, file: string): string[] {
+  const [, ...args] = runFileCommand(runtime, file).slice(runtimeCommand(runtime).length - 1);
+  return [execPath(runtimeCommand(runtime)), ...args];
 }
 
 /** A folder to put before PATH in which the named runtimes are found. */
