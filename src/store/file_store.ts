@@ -15,7 +15,7 @@ import { Keeper } from "./log/keeper.ts";
 import { type Manifest, readManifest, writeManifest } from "./log/manifest.ts";
 import { RecordFiles } from "./log/record_files.ts";
 import { recover, type Recovered } from "./log/recovery.ts";
-import { FORMAT_VERSION } from "./log/format.ts";
+import { type DataFileKind, FORMAT_VERSION } from "./log/format.ts";
 import { DEFAULT_SIZES, type StoreSizes } from "./log/sizes.ts";
 import { Lane } from "./lane.ts";
 import type { MessageSource, ReadWaiter, ReadyLane, RecordView, Store } from "./port.ts";
@@ -66,7 +66,8 @@ export class FileStore implements Store, LogListener {
       listener: this,
       seed: manifest.seed,
       isSynced: options.isSynced,
-      firstBatch: this.recovered.lastBatch + 1,
+      openBatch: this.recovered.lastBatch + 1,
+      lastBatch: this.recovered.lastLogBatch,
       sizes: this.#sizes,
     });
     const definitions = new Definitions(this.recovered);
@@ -229,6 +230,16 @@ export class FileStore implements Store, LogListener {
     return this.#arena.recordCount;
   }
 
+  /** Data files of one kind: how many there are, and the bytes in them. */
+  usage(kind: DataFileKind): { fileCount: number; byteCount: number } {
+    return { fileCount: this.#files.ofKind(kind).length, byteCount: this.#files.byteLength(kind) };
+  }
+
+  /** Bytes appended to the commit log since the store was opened. */
+  get loggedBytes(): number {
+    return this.#log.appendedBytes;
+  }
+
   /** Makes everything safe and closes the folder. */
   close(nowMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -286,7 +297,7 @@ function newManifest(options: FileStoreOptions): Manifest {
     format: FORMAT_VERSION,
     seed: options.seed >>> 0,
     snapshot: null,
-    fromBatch: 1,
+    lastBatch: 0,
     fromLog: 0,
   };
   writeManifest(options.fs, manifest);

@@ -7,7 +7,7 @@ import { checksum } from "../checksum.ts";
 import type { PagePlace } from "../page.ts";
 import type { DefinitionKind, RemovalCause } from "../port.ts";
 import { VarintReader } from "../varint.ts";
-import { type Placed, unpackEntry } from "./batch_writer.ts";
+import { type BatchChain, type Placed, unpackEntry } from "./batch_writer.ts";
 import * as format from "./format.ts";
 
 /** What a record's entry says, without its bytes. */
@@ -51,7 +51,7 @@ export interface BatchVisitor {
 }
 
 /** A batch as it stands in a file's bytes. */
-export interface BatchPlace {
+export interface BatchPlace extends BatchChain {
   number: number;
   timeMs: number;
   /** Where it begins. */
@@ -75,8 +75,15 @@ export function batchAt(bytes: Uint8Array, start: number, seed: number): BatchPl
   if (end > bytes.length || (end & 7) !== (start & 7)) return null;
   const expected = readU32(bytes, start + format.CHECKSUM_OFFSET);
   if (checksum(bytes, start + format.CHECKED_FROM, end, seed) !== expected) return null;
-  const number = readU64(bytes, start + 16);
-  return { number, timeMs: readF64(bytes, start + 24), start, payloadStart, end };
+  return {
+    number: readU64(bytes, start + 16),
+    timeMs: readF64(bytes, start + 24),
+    previous: readU64(bytes, start + 32),
+    safe: readU64(bytes, start + 40),
+    start,
+    payloadStart,
+    end,
+  };
 }
 
 /** Decodes entries; reusable. */

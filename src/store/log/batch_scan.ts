@@ -26,8 +26,11 @@ export interface Scan {
   damages: Damage[];
 }
 
-/** Called for each batch: `bytes` hold it, and `base` is where in the file `bytes` begin. */
-export type OnBatch = (bytes: Uint8Array, batch: BatchPlace, base: number) => void;
+/**
+ * Called for each batch: `bytes` hold it, and `base` is where in the file `bytes` begin; false ends
+ * the scan before it.
+ */
+export type OnBatch = (bytes: Uint8Array, batch: BatchPlace, base: number) => boolean;
 
 /** A stretch of a file in memory. */
 class Window {
@@ -49,24 +52,22 @@ class Window {
   }
 }
 
-/** Goes through `file`; `isMeasured` only finds out where it ends, for files that hold records alone. */
+/** Goes through `file`. @throws DiskError */
 export function scanBatches(
   files: DataFiles,
   file: DataFile,
   seed: number,
   onBatch: OnBatch,
-  isMeasured = false,
 ): Scan {
   const handle = files.reader(file);
   const fileBytes = handle.byteLength;
-  if (isMeasured) return { byteLength: fileBytes, tornBytes: 0, damages: [] };
   const window = new Window((offset, length) => handle.readNow(offset, length));
   const scan: Scan = { byteLength: 0, tornBytes: 0, damages: [] };
   let at = 0;
   while (at + BATCH_HEADER_BYTES <= fileBytes) {
     const batch = readBatch(window, at, seed);
     if (batch !== null) {
-      onBatch(window.bytes, batch, window.base);
+      if (!onBatch(window.bytes, batch, window.base)) break;
       at = window.base + batch.end;
       scan.byteLength = at;
       continue;

@@ -50,6 +50,16 @@ export interface Placed {
   expiryMs: number;
 }
 
+/** What a batch of the log says of the batches before it. */
+export interface BatchChain {
+  /** Number of the batch written before; 0 for none. */
+  previous: number;
+  /** Every batch up to this one was safe. */
+  safe: number;
+}
+
+const NO_CHAIN: BatchChain = { previous: 0, safe: 0 };
+
 /** Collects the entries of a batch. */
 export class BatchWriter {
   /** What is written so far, the header's room included. */
@@ -74,7 +84,7 @@ export class BatchWriter {
   }
 
   /** Frames the batch: `out.bytes[0, out.byteCount)` is what goes to the file. */
-  finish(number: number, timeMs: number): void {
+  finish(number: number, timeMs: number, chain: BatchChain = NO_CHAIN): void {
     const { out } = this;
     const paddingBytes = -out.byteCount & 7;
     for (let i = 0; i < paddingBytes; i++) out.u8(0);
@@ -86,6 +96,8 @@ export class BatchWriter {
     out.u32(0);
     out.u64(number);
     out.f64(timeMs);
+    out.u64(chain.previous);
+    out.u64(chain.safe);
     out.byteCount = byteCount;
     putU32(out.bytes, CHECKSUM_OFFSET, checksum(out.bytes, CHECKED_FROM, byteCount, this.#seed));
   }

@@ -57,8 +57,10 @@ export interface CommitLogOptions {
   seed: number;
   /** False: a batch counts as safe once it is written. */
   isSynced: boolean;
-  /** Number of the first batch. */
-  firstBatch: number;
+  /** Number of the first batch, */
+  openBatch: number;
+  /** and of the one before it that was written last and is safe. */
+  lastBatch: number;
   sizes: StoreSizes;
 }
 
@@ -67,6 +69,8 @@ export class CommitLog {
   /** The open batch. */
   readonly batch: BatchWriter;
   openBatch: number;
+  /** The last batch that was not empty. */
+  lastBatch: number;
   /** Bytes appended since the log was opened. */
   appendedBytes = 0;
   /** Syncs finished and the time they took is the runtime's to measure; this only counts. */
@@ -75,6 +79,7 @@ export class CommitLog {
   readonly #listener: LogListener;
   readonly #isSynced: boolean;
   readonly #sizes: StoreSizes;
+  readonly #recoveredBatch: number;
   #file!: DataFile;
   #handle!: FileHandle;
   #retained: Retained[] = [];
@@ -94,7 +99,9 @@ export class CommitLog {
     this.#listener = options.listener;
     this.#isSynced = options.isSynced;
     this.#sizes = options.sizes;
-    this.openBatch = options.firstBatch;
+    this.openBatch = options.openBatch;
+    this.lastBatch = options.lastBatch;
+    this.#recoveredBatch = options.lastBatch;
     this.batch = new BatchWriter(options.seed);
     this.batch.open(this.#takeBuffer());
     this.#openFile();
@@ -123,6 +130,14 @@ export class CommitLog {
   get decidedBatch(): number {
     for (const batch of this.#retained) if (!batch.isFailed) return batch.number - 1;
     return this.openBatch - 1;
+  }
+
+  /**
+   * Every batch up to this one is on the disk. Unlike a decided batch, one that has failed does not
+   * count before it has got there all the same.
+   */
+  get storedBatch(): number {
+    return (this.#retained[0]?.number ?? this.openBatch) - 1;
   }
 
   /** Whether a decided batch has failed instead of being safe. */
@@ -177,7 +192,10 @@ export class CommitLog {
 
   #append(nowMs: number): void {
     const { out } = this.batch;
-    this.batch.finish(this.openBatch, nowMs);
+    const safe = this.#isSynced ? this.storedBatch : this.#recoveredBatch;
+    const chain = { previous: this.lastBatch, safe };
+    this.batch.finish(this.openBatch, nowMs, chain);
+    this.lastBatch = this.openBatch;
     const retained: Retained = {
       number: this.openBatch,
       buffer: out.bytes,

@@ -9,11 +9,15 @@
 //   +--------+--------------+----------+----------+-----------------+-----------------+
 //   | magic  | payloadBytes | checksum | reserved | batch number 64 | broker time f64 |
 //   +--------+--------------+----------+----------+-----------------+-----------------+
-//   | payload: entries, then zero bytes up to a multiple of 8                         |
+//   | batch before 64       | safe batch 64       | payload: entries, then zero bytes |
+//   +-----------------------+---------------------+ up to a multiple of 8             |
+//   | …                                                                               |
 //   +---------------------------------------------------------------------------------+
 //
 // The checksum covers everything after it. A batch is all or nothing: if it does not check, none of its
-// entries are true.
+// entries are true. Batches of the log name the one written before them and the last one that was safe
+// at that time: so a gap is seen, and whether it is damage or the torn end of what was not yet safe.
+// In snapshots and segments both are 0.
 
 // A page is a stretch of one queue's ready messages, index first, so that it can be read alone:
 //
@@ -33,7 +37,7 @@
 /** First bytes of a batch. */
 export const BATCH_MAGIC = 0x52504231; // "RPB1"
 /** Bytes before a batch's payload. */
-export const BATCH_HEADER_BYTES = 32;
+export const BATCH_HEADER_BYTES = 48;
 /** Where the checksum stands; it covers everything behind it. */
 export const CHECKSUM_OFFSET = 8;
 /** First byte that the checksum covers. */

@@ -151,7 +151,7 @@ export class Keeper {
     try {
       this.#snapshot = new SnapshotWriter(files, source, {
         seed,
-        fromBatch: log.openBatch,
+        lastBatch: log.lastBatch,
         fromLog: log.fileNumber,
         sizes,
       });
@@ -167,7 +167,7 @@ export class Keeper {
     const manifest: Manifest = {
       ...this.#manifest,
       snapshot: snapshot.file.number,
-      fromBatch: snapshot.fromBatch,
+      lastBatch: snapshot.lastBatch,
       fromLog: snapshot.fromLog,
     };
     this.#snapshot = null;

@@ -19,8 +19,8 @@ export interface Manifest {
   seed: number;
   /** Number of the snapshot file; null before the first one. */
   snapshot: number | null;
-  /** First batch that is not in the snapshot. */
-  fromBatch: number;
+  /** The last batch that is in the snapshot; 0 for none. */
+  lastBatch: number;
   /** Log files with a lower number hold records only, no entries that matter. */
   fromLog: number;
 }

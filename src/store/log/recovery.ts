@@ -1,6 +1,6 @@
 // Rebuilds what a data folder says: the newest snapshot, then every batch behind it. Nothing in here
-// changes a file but for cutting a torn end off the last log. What is damaged is reported and the rest
-// is used (design: "Recovery"). The file store keeps what comes out, the broker takes it over.
+// changes a file but for what log_replay.ts cuts off. What is damaged is reported and the rest is used (design:
+// "Recovery"). The file store keeps what comes out, the broker takes it over.
 //
 // A snapshot is taken while things go on, so each of its rows says how the message stood before some
 // batch. Entries are facts that hold from their batch on: those older than a row add nothing to it, all
@@ -20,6 +20,7 @@ import type { Placed } from "./batch_writer.ts";
 import { type Damage, scanBatches } from "./batch_scan.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import { dataFileName, STATE_DELAYED, STATE_OUT, STATE_READY } from "./format.ts";
+import { replayLog } from "./log_replay.ts";
 import type { Manifest } from "./manifest.ts";
 import { PageFormatError, PageReader } from "./page_reader.ts";
 import { PositionTable } from "./position_table.ts";
@@ -49,11 +50,16 @@ export class Recovered implements BatchVisitor {
   readonly queues: Map<number, RecoveredQueue> = new Map();
   /** Highest queue id that was ever used. */
   queueIdMax = 0;
+  /** The last batch of the log. */
+  lastLogBatch = 0;
+  /** Highest batch number that is in use. */
   lastBatch = 0;
   /** Broker time of the last batch, ms. */
   lastTimeMs = 0;
   /** What could not be read. */
   readonly damages: Damage[] = [];
+  /** What had not been safe when the node ended, and is gone. */
+  readonly cuts: Damage[] = [];
   /** Bytes of batches read behind the snapshot. */
   replayedBytes = 0;
   isSnapshotWhole = false;
@@ -284,23 +290,17 @@ export class Recovered implements BatchVisitor {
 export function recover(files: DataFiles, manifest: Manifest): Recovered {
   const recovered = new Recovered(files, manifest.seed);
   if (manifest.snapshot !== null) readSnapshot(files, manifest, recovered);
-  recovered.lastBatch = Math.max(recovered.lastBatch, manifest.fromBatch - 1);
   for (const file of files.ofKind("segment")) file.byteLength = files.reader(file).byteLength;
-  const logs = files.ofKind("log");
-  let lastNumber = manifest.fromBatch - 1;
-  for (const [index, log] of logs.entries()) {
-    const isRecordsOnly = log.number < manifest.fromLog;
-    const scan = scanBatches(files, log, manifest.seed, (bytes, batch, base) => {
-      if (isRecordsOnly || batch.number <= lastNumber) return;
-      lastNumber = batch.number;
-      recovered.base = base;
-      recovered.apply(bytes, batch, log);
-      recovered.replayedBytes += batch.end - batch.start;
-    }, isRecordsOnly);
-    log.byteLength = scan.byteLength;
-    recovered.damages.push(...scan.damages);
-    if (index === logs.length - 1 && scan.tornBytes > 0) cut(files, log);
-  }
+  for (const file of files.ofKind("log")) file.byteLength = files.reader(file).byteLength;
+  const replay = replayLog(files, manifest, (batch, { bytes, base, file }) => {
+    recovered.base = base;
+    recovered.apply(bytes, batch, file);
+    recovered.replayedBytes += batch.end - batch.start;
+  });
+  recovered.lastLogBatch = replay.lastBatch;
+  recovered.lastBatch = Math.max(recovered.lastBatch, replay.lastBatch);
+  recovered.damages.push(...replay.damages);
+  recovered.cuts.push(...replay.cuts);
   dropUndefinedQueues(recovered);
   return recovered;
 }
@@ -313,21 +313,12 @@ function readSnapshot(files: DataFiles, manifest: Manifest, recovered: Recovered
   }
   const scan = scanBatches(files, file, manifest.seed, (bytes, batch) => {
     recovered.apply(bytes, batch, file);
+    return true;
   });
   file.byteLength = scan.byteLength;
   recovered.damages.push(...scan.damages);
   if (!recovered.isSnapshotWhole) {
     recovered.damages.push({ file: file.name, offset: scan.byteLength, what: "cut short" });
-  }
-}
-
-// A torn end is what a crash leaves. It is cut, so that it is not reported again at every start.
-function cut(files: DataFiles, log: DataFile): void {
-  const handle = files.fs.open(log.name, "readwrite");
-  try {
-    handle.truncate(log.byteLength);
-  } finally {
-    handle.close();
   }
 }
 

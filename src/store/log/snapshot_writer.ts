@@ -24,9 +24,9 @@ type Phase = "definitions" | "positions" | "rows" | "syncing" | "done" | "failed
 
 /** One snapshot in the making. */
 export class SnapshotWriter {
-  /** First batch that is not in it. */
-  readonly fromBatch: number;
-  /** Log file of that batch. */
+  /** The last batch that is in it as a whole. */
+  readonly lastBatch: number;
+  /** Log file of the next one. */
   readonly fromLog: number;
   readonly file: DataFile;
   readonly #handle: FileHandle;
@@ -43,7 +43,7 @@ export class SnapshotWriter {
   constructor(
     files: DataFiles,
     source: SnapshotSource,
-    options: { seed: number; fromBatch: number; fromLog: number; sizes: StoreSizes },
+    options: { seed: number; lastBatch: number; fromLog: number; sizes: StoreSizes },
   ) {
     const { file, handle } = files.create("snapshot");
     file.isPinned = true;
@@ -51,7 +51,7 @@ export class SnapshotWriter {
     this.#handle = handle;
     this.#source = source;
     this.#sizes = options.sizes;
-    this.fromBatch = options.fromBatch;
+    this.lastBatch = options.lastBatch;
     this.fromLog = options.fromLog;
     this.#writer = new BatchWriter(options.seed);
     this.#definitions = source.definitions();
