@@ -1,0 +1,151 @@
+// Whole brokers beside each other, driven by bench/amqpblast.c: every profile runs several rounds, in each
+// round one broker after the other, and medians and ratios are printed and written as JSON. A C
+// compiler is needed; RabbitMQ is measured where it is installed.
+//   node bench/versus/main.ts --bun=PATH --deno=PATH --node=PATH [--profiles=a,b] [--rounds=5]
+//     [--seconds=5] [--json=FILE]
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type RunningBroker, type Subject, subjects } from "./brokers.ts";
+
+interface Profile {
+  readonly name: string;
+  readonly isDurable: boolean;
+  /** Arguments of amqpblast. */
+  readonly blast: readonly string[];
+}
+
+const PROFILES: readonly Profile[] = [
+  { name: "no-ack", isDurable: false, blast: [] },
+  { name: "ack-100", isDurable: false, blast: ["-a", "1", "-P", "100"] },
+  { name: "confirm-100", isDurable: false, blast: ["-c", "100"] },
+  { name: "1KiB", isDurable: false, blast: ["-s", "1024"] },
+  { name: "64KiB", isDurable: false, blast: ["-s", "65536"] },
+  { name: "publish-only", isDurable: false, blast: ["-y", "0"] },
+  { name: "durable-1", isDurable: true, blast: ["-d", "-c", "1"] },
+  { name: "durable-100", isDurable: true, blast: ["-d", "-c", "100"] },
+  { name: "durable-1000", isDurable: true, blast: ["-d", "-c", "1000"] },
+  { name: "durable-1KiB", isDurable: true, blast: ["-d", "-c", "100", "-s", "1024"] },
+  { name: "durable-64KiB", isDurable: true, blast: ["-d", "-c", "100", "-s", "65536"] },
+];
+
+/** One run of one broker. */
+interface Measured {
+  published: number;
+  consumed: number;
+  confirmed: number;
+  cpuSeconds: number;
+  seconds: number;
+  residentMiB: number;
+}
+
+function option(name: string): string | undefined {
+  const found = process.argv.find((arg) => arg.startsWith(`--${name}=`));
+  return found?.slice(name.length + 3);
+}
+
+function compileBlast(): string {
+  const program = join(mkdtempSync(join(tmpdir(), "amqpblast-")), "amqpblast");
+  const source = new URL("../amqpblast.c", import.meta.url).pathname;
+  execFileSync("cc", ["-O2", "-w", "-pthread", "-o", program, source]);
+  return program;
+}
+
+function run(
+  blast: string,
+  broker: RunningBroker,
+  profile: Profile,
+  seconds: number,
+): Measured {
+  const cpuBefore = broker.cpuSeconds();
+  const args = ["-p", String(broker.port), "-t", String(seconds), ...profile.blast];
+  const text = execFileSync(blast, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  const [published, consumed, confirmed] = [...text.matchAll(/(\d+) msg\/s/g)].map((match) =>
+    Number(match[1])
+  );
+  return {
+    published: published ?? 0,
+    consumed: consumed ?? 0,
+    confirmed: confirmed ?? 0,
+    cpuSeconds: broker.cpuSeconds() - cpuBefore,
+    seconds,
+    residentMiB: broker.residentMiB(),
+  };
+}
+
+async function measure(
+  blast: string,
+  subject: Subject,
+  profile: Profile,
+  seconds: number,
+): Promise<Measured> {
+  const broker = await subject.start(profile.isDurable);
+  try {
+    run(blast, broker, profile, 1);
+    return run(blast, broker, profile, seconds);
+  } finally {
+    await broker.stop();
+  }
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+// What moved: messages that were both taken in and given out cost more than those only taken in.
+function cpuMicrosPerMessage(one: Measured): number {
+  const messages = Math.max(one.published, one.consumed, one.confirmed) * one.seconds;
+  return (one.cpuSeconds * 1e6) / messages;
+}
+
+function row(name: string, runs: readonly Measured[], base: readonly Measured[] | undefined) {
+  const of = (value: (one: Measured) => number, from = runs) => median(from.map(value));
+  const ratio = (value: (one: Measured) => number) =>
+    base === undefined ? "" : ` (${(of(value) / of(value, base)).toFixed(2)}x)`;
+  const published = (one: Measured) => one.confirmed > 0 ? one.confirmed : one.published;
+  const consumed = (one: Measured) => one.consumed;
+  return `| ${name} | ${Math.round(of(published))}${ratio(published)} | ${
+    Math.round(of(consumed))
+  }${ratio(consumed)} | ${of(cpuMicrosPerMessage).toFixed(2)}${ratio(cpuMicrosPerMessage)} | ${
+    of((one) => one.residentMiB)
+  } |`;
+}
+
+async function main(): Promise<void> {
+  const rounds = Number(option("rounds") ?? 5);
+  const seconds = Number(option("seconds") ?? 5);
+  const wanted = option("profiles")?.split(",");
+  const { bun, deno, node } = { bun: option("bun"), deno: option("deno"), node: option("node") };
+  const all = subjects({
+    ...(bun === undefined ? {} : { bun }),
+    ...(deno === undefined ? {} : { deno }),
+    ...(node === undefined ? {} : { node }),
+  });
+  const blast = compileBlast();
+  const results: Record<string, Record<string, Measured[]>> = {};
+  for (const profile of PROFILES) {
+    if (wanted !== undefined && !wanted.includes(profile.name)) continue;
+    const byName: Record<string, Measured[]> = {};
+    for (let round = 0; round < rounds; round++) {
+      for (const subject of all) {
+        const measured = await measure(blast, subject, profile, seconds);
+        (byName[subject.name] ??= []).push(measured);
+      }
+    }
+    results[profile.name] = byName;
+    console.log(
+      `\n${profile.name}: amqpblast ${profile.blast.join(" ")}, ${rounds} x ${seconds} s`,
+    );
+    console.log("| broker | in msg/s | out msg/s | CPU µs/msg | MiB |\n|---|---|---|---|---|");
+    for (const [name, runs] of Object.entries(byName)) {
+      console.log(row(name, runs, byName["RabbitMQ"]));
+    }
+  }
+  const file = option("json");
+  if (file !== undefined) writeFileSync(file, JSON.stringify(results, null, 2));
+}
+
+await main();
