@@ -1,0 +1,62 @@
+// The composition root: what becomes of a node whose broker fails.
+
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { connect } from "node:net";
+import { DEFAULT_LIMITS } from "../../src/broker/limits.ts";
+import { DEFAULT_USER } from "../../src/broker/users.ts";
+import { AssertionError } from "../../src/lib/assert.ts";
+import { loadRuntime } from "../../src/runtime/detect.ts";
+import { SystemClock } from "../../src/runtime/system_clock.ts";
+import { SystemLoop } from "../../src/runtime/system_loop.ts";
+import { Server } from "../../src/server.ts";
+
+const ANY_PORT = { host: "127.0.0.1", port: 0 };
+
+/** Connects and tells, as it happens, what comes and that it ended. */
+function open(port: number): { greeted: Promise<string>; closed: Promise<string> } {
+  const socket = connect(port, "127.0.0.1", () => socket.write("AMQP\x00\x00\x09\x01"));
+  let text = "";
+  const greeted = new Promise<string>((resolve) => {
+    socket.on("data", (bytes) => {
+      text += bytes.toString("latin1");
+      resolve(text);
+    });
+  });
+  const closed = new Promise<string>((resolve) => socket.once("close", () => resolve(text)));
+  socket.on("error", () => {});
+  return { greeted, closed };
+}
+
+Deno.test("a broken invariant of the broker ends the node without a word to its clients", async () => {
+  const failures: unknown[] = [];
+  const lines: string[] = [];
+  const server = await Server.start({
+    runtime: await loadRuntime(),
+    amqp: ANY_PORT,
+    http: ANY_PORT,
+    users: [DEFAULT_USER],
+    limits: { ...DEFAULT_LIMITS },
+    clock: new SystemClock(),
+    loop: new SystemLoop(),
+    logger: { log: (level, message) => lines.push(`${level}: ${message}`) },
+    watchesPeers: true,
+    seed: 1,
+    onFatal: (error) => failures.push(error),
+  });
+  const port = server.amqp.port;
+  const client = open(port);
+  const greeting = await client.greeted;
+  assertStringIncludes(greeting, "Reprise");
+  try {
+    server.engine.turn(() => {
+      throw new AssertionError("planted");
+    });
+  } catch {
+    // Whether the caller is told as well is the engine's business.
+  }
+  assertEquals(await client.closed, greeting, "no connection.close");
+  await server.stop();
+  assertEquals(failures.map((failure) => (failure as Error).message), ["planted"]);
+  assertEquals(lines, ["error: the broker failed and stops"]);
+  assertEquals(await open(port).closed, "", "the port is closed");
+});
