@@ -4,10 +4,8 @@
 // longer keep becomes the broker's dead-letter work.
 
 import { ChannelError } from "../amqp/errors.ts";
-import { ACCESS_REFUSED, RESOURCE_ERROR } from "../amqp/reply_code.ts";
+import { ACCESS_REFUSED } from "../amqp/reply_code.ts";
 import {
-  ENTRY_COUNT_MASK,
-  ENTRY_REDELIVERED,
   type EntrySink,
   HEAD_EMPTY,
   HEAD_PENDING,
@@ -25,11 +23,12 @@ import { ConsumerRing } from "./consumer_ring.ts";
 import type { DeadLetterReason } from "./dead_letters.ts";
 import type { Delivery } from "./delivery.ts";
 import { dispatchQueue } from "./dispatch.ts";
+import { HeadReads } from "./head_reads.ts";
 import { QueueStats } from "./metrics.ts";
 import { describe } from "./names.ts";
 import { QueueTimers } from "./queue_timers.ts";
-import { DELAYS, reactionTo, SPENDS } from "./retry.ts";
 import { Retries } from "./retries.ts";
+import { Settlement } from "./settlement.ts";
 import type { Owner, QueueSpec, VHost } from "./vhost.ts";
 
 /** `get` found a message. */
@@ -56,6 +55,8 @@ export class Queue implements ReadWaiter {
   readonly lane: ReadyLane;
   readonly consumers: ConsumerRing = new ConsumerRing();
   readonly stats: QueueStats = new QueueStats();
+  /** Decides what becomes of settled deliveries. */
+  readonly settlement: Settlement = new Settlement(this);
   /** The retry side, for a queue whose arguments enable retries. */
   readonly retries: Retries | null;
   /** Whether `x-delivery-count` is the broker's on this queue (spec/retries.md section 4). */
@@ -72,9 +73,7 @@ export class Queue implements ReadWaiter {
   readonly #timers: QueueTimers;
   readonly #hasLengthLimit: boolean;
   readonly #view: RecordView = emptyView();
-  #readWaiters: ReadWaiter[] = [];
-  /** Why the head cannot be read; a purge gets over it. */
-  #failure: Error | null = null;
+  readonly #reads: HeadReads = new HeadReads(this);
 
   constructor(
     vhost: VHost,
@@ -218,7 +217,7 @@ export class Queue implements ReadWaiter {
   /** Takes the head into `delivery` for basic.get. */
   get(delivery: Delivery): number {
     this.touch();
-    this.#assertReadable();
+    this.#reads.assertReadable();
     for (;;) {
       const state = this.lane.head(this);
       if (state === HEAD_EMPTY) return GET_EMPTY;
@@ -266,29 +265,19 @@ export class Queue implements ReadWaiter {
     const expiryMs = this.lane.nextExpiryMs();
     if (expiryMs !== Infinity) this.#timers.watchExpiry(expiryMs);
     this.broker.schedule(this);
-    const waiters = this.#readWaiters;
-    this.#readWaiters = [];
-    for (const waiter of waiters) waiter.readArrived();
+    this.#reads.arrived();
   }
 
   /** Told by the store that the head cannot be read: nothing can be taken out any more. */
   readFailed(error: Error): void {
-    this.#failure = error;
-    const fields = { queue: this.name, vhost: this.vhost.name, error: error.message };
-    this.broker.logger.log("error", "queue is closed: its head cannot be read", fields);
+    this.#reads.failed(error);
     this.#dropConsumers();
     this.readArrived();
   }
 
   /** Tells `waiter` once when a `get` that was pending may be tried again. */
   whenRead(waiter: ReadWaiter): void {
-    this.#readWaiters.push(waiter);
-  }
-
-  #assertReadable(): void {
-    if (this.#failure === null) return;
-    const name = describe("queue", this.name, this.vhost.name);
-    throw new ChannelError(RESOURCE_ERROR, `${name} cannot be read: ${this.#failure.message}`);
+    this.#reads.wait(waiter);
   }
 
   #dropConsumers(): void {
@@ -299,7 +288,7 @@ export class Queue implements ReadWaiter {
     }
   }
 
-  // --- settlement, called by unacked.ts
+  // --- what becomes of messages that were out; decided by settlement.ts
 
   /** A message is no longer out; what becomes of it is said by the next call. */
   unackedLeft(bodyBytes: number): void {
@@ -307,57 +296,25 @@ export class Queue implements ReadWaiter {
     this.unackedBytes -= bodyBytes;
   }
 
-  /** Acked; `entry` is what it was delivered with. */
-  acked(ref: number, position: number, entry: number): void {
-    this.stats.ack++;
-    this.#observeAttempts(entry);
-    this.#drop(ref, position, "acked");
-  }
-
-  /** Rejected for good. */
-  rejected(ref: number, position: number, entry: number): void {
-    this.stats.reject++;
-    this.#observeAttempts(entry);
-    this.deadLetter(ref, position, entry, "rejected");
-  }
-
-  /** Comes back for one of the causes of retry.ts (spec/retries.md section 3). */
-  returned(ref: number, position: number, entry: number, cause: number): void {
-    const { store, nowMs, metrics } = this.broker;
-    if (this.isDeleted) return store.release(ref, this.id);
-    const view = this.#view;
-    store.describe(ref, view);
-    const expiryMs = this.expiryOf(view);
-    if (expiryMs <= nowMs) return this.deadLetter(ref, position, entry, "expired");
-    const reaction = reactionTo(this.args.retry, cause);
-    const spent = (entry & ENTRY_COUNT_MASK) + ((reaction & SPENDS) === 0 ? 0 : 1);
-    if (spent > this.args.deliveryLimit) {
-      if (this.retries !== null) metrics.retryExhausted++;
-      this.#observeAttempts(entry);
-      return this.deadLetter(ref, position, entry, "delivery_limit");
-    }
-    const nextEntry = (spent | ENTRY_REDELIVERED) >>> 0;
-    if ((reaction & DELAYS) !== 0 && this.retries!.delay(ref, position, nextEntry, view)) return;
-    this.lane.restore(position, ref, nextEntry, expiryMs);
+  /** Puts a message back where it stood, with its `entry` brought up to date. */
+  takeBack(ref: number, position: number, entry: number, view: RecordView): void {
+    const endMs = this.expiryOf(view);
+    this.lane.restore(position, ref, entry, endMs);
     this.readyBytes += view.bodyEnd - view.bodyStart;
-    this.entriesFor(view)?.requeued(this.id, position, ref, nextEntry);
-    if (expiryMs !== Infinity) this.#timers.watchExpiry(expiryMs);
+    this.entriesFor(view)?.requeued(this.id, position, ref, entry);
+    if (endMs !== Infinity) this.#timers.watchExpiry(endMs);
     this.broker.schedule(this);
     if (this.#hasLengthLimit) this.#dropHead();
   }
 
-  #observeAttempts(entry: number): void {
-    if (this.retries === null) return;
-    this.broker.metrics.retryAttempts.observe((entry & ENTRY_COUNT_MASK) + 1);
-  }
-
   /** Gives a message up: to the dead-letter exchange if there is one, else for good. */
   deadLetter(ref: number, position: number, entry: number, reason: DeadLetterReason): void {
-    if (this.args.deadLetterExchange === null || this.isDeleted) this.#drop(ref, position, reason);
+    if (this.args.deadLetterExchange === null || this.isDeleted) this.drop(ref, position, reason);
     else this.broker.deadLetters.add({ queue: this, ref, position, entry, reason });
   }
 
-  #drop(ref: number, position: number, cause: RemovalCause): void {
+  /** Lets go of a message that has left the queue for good. */
+  drop(ref: number, position: number, cause: RemovalCause): void {
     if (this.#entries !== null && position >= 0 && !this.isDeleted) {
       this.broker.store.describe(ref, this.#view);
       this.entriesFor(this.#view)?.removed(this.id, position, ref, cause);
@@ -407,7 +364,7 @@ export class Queue implements ReadWaiter {
 
   /** Adds a consumer; 403 when an exclusive one is or would be in the way. */
   consume(options: ConsumeOptions): Consumer {
-    this.#assertReadable();
+    this.#reads.assertReadable();
     const hasExclusive = this.consumers.first?.exclusive === true;
     if (hasExclusive || (options.exclusive && this.consumers.count > 0)) {
       const name = describe("queue", this.name, this.vhost.name);
@@ -443,7 +400,7 @@ export class Queue implements ReadWaiter {
     if (!this.isDeleted) this.#entries?.purged(this.id);
     let purged = this.lane.clear((ref) => store.release(ref, this.id));
     this.readyBytes = 0;
-    this.#failure = null;
+    this.#reads.forget();
     if (this.retries !== null) purged += this.retries.clear();
     this.#timers.expireNext(Infinity);
     return purged;

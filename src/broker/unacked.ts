@@ -137,7 +137,7 @@ export class Unacked {
   #ackAt(index: number): void {
     const queue = this.#queues[index]!;
     queue.unackedLeft(this.#bodyBytes[index]!);
-    queue.acked(this.#refs[index]!, this.#positions[index]!, this.#entries[index]!);
+    queue.settlement.acked(this.#refs[index]!, this.#positions[index]!, this.#entries[index]!);
     this.#leave(index);
   }
 
@@ -149,8 +149,8 @@ export class Unacked {
     queue.unackedLeft(this.#bodyBytes[index]!);
     // The table forgets the message first: what the queue does next may look at this channel.
     this.#leave(index);
-    if (requeue) queue.returned(ref, position, entry, cause);
-    else queue.rejected(ref, position, entry);
+    if (requeue) queue.settlement.returned(ref, position, entry, cause);
+    else queue.settlement.rejected(ref, position, entry);
   }
 
   #leave(index: number): void {

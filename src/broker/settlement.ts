@@ -1,0 +1,57 @@
+// What becomes of a delivered message when its channel settles it: gone, dead-lettered, delayed or back
+// in its place (spec/retries.md sections 3 and 4). One per queue, called by unacked.ts; the queue does
+// what is decided here.
+
+import { ENTRY_COUNT_MASK, ENTRY_REDELIVERED, type RecordView } from "../store/port.ts";
+import { emptyView } from "../store/views.ts";
+import type { Queue } from "./queue.ts";
+import { DELAYS, reactionTo, SPENDS } from "./retry.ts";
+
+/** Settles deliveries of one queue. `entry` is always what the message was delivered with. */
+export class Settlement {
+  readonly #queue: Queue;
+  readonly #view: RecordView = emptyView();
+
+  constructor(queue: Queue) {
+    this.#queue = queue;
+  }
+
+  /** Done with: the message is gone. */
+  acked(ref: number, position: number, entry: number): void {
+    this.#queue.stats.ack++;
+    this.#observeAttempts(entry);
+    this.#queue.drop(ref, position, "acked");
+  }
+
+  /** Rejected for good. */
+  rejected(ref: number, position: number, entry: number): void {
+    this.#queue.stats.reject++;
+    this.#observeAttempts(entry);
+    this.#queue.deadLetter(ref, position, entry, "rejected");
+  }
+
+  /** Comes back for one of the causes of retry.ts. Expiry goes first, then the limit, then the delay. */
+  returned(ref: number, position: number, entry: number, cause: number): void {
+    const queue = this.#queue;
+    const { store, nowMs, metrics } = queue.broker;
+    if (queue.isDeleted) return store.release(ref, queue.id);
+    const view = this.#view;
+    store.describe(ref, view);
+    if (queue.expiryOf(view) <= nowMs) return queue.deadLetter(ref, position, entry, "expired");
+    const reaction = reactionTo(queue.args.retry, cause);
+    const spent = (entry & ENTRY_COUNT_MASK) + ((reaction & SPENDS) === 0 ? 0 : 1);
+    if (spent > queue.args.deliveryLimit) {
+      if (queue.retries !== null) metrics.retryExhausted++;
+      this.#observeAttempts(entry);
+      return queue.deadLetter(ref, position, entry, "delivery_limit");
+    }
+    const nextEntry = (spent | ENTRY_REDELIVERED) >>> 0;
+    if ((reaction & DELAYS) !== 0 && queue.retries!.delay(ref, position, nextEntry, view)) return;
+    queue.takeBack(ref, position, nextEntry, view);
+  }
+
+  #observeAttempts(entry: number): void {
+    if (this.#queue.retries === null) return;
+    this.#queue.broker.metrics.retryAttempts.observe((entry & ENTRY_COUNT_MASK) + 1);
+  }
+}
