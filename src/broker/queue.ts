@@ -7,7 +7,6 @@ import { ChannelError } from "../amqp/errors.ts";
 import { ACCESS_REFUSED } from "../amqp/reply_code.ts";
 import {
   type EntrySink,
-  HEAD_EMPTY,
   HEAD_PENDING,
   type ReadWaiter,
   type ReadyLane,
@@ -23,6 +22,7 @@ import { ConsumerRing } from "./consumer_ring.ts";
 import type { DeadLetterReason } from "./dead_letters.ts";
 import type { Delivery } from "./delivery.ts";
 import { dispatchQueue } from "./dispatch.ts";
+import { getHead } from "./get_head.ts";
 import { HeadReads } from "./head_reads.ts";
 import { QueueStats } from "./metrics.ts";
 import { describe } from "./names.ts";
@@ -31,12 +31,7 @@ import { Retries } from "./retries.ts";
 import { Settlement } from "./settlement.ts";
 import type { Owner, QueueSpec, VHost } from "./vhost.ts";
 
-/** `get` found a message. */
-export const GET_MESSAGE = 1;
-/** `get` found the queue empty. */
-export const GET_EMPTY = 0;
-/** The head is being read; call `get` again when the queue says so. */
-export const GET_PENDING = 2;
+export { GET_EMPTY, GET_MESSAGE, GET_PENDING } from "./get_head.ts";
 
 // Expired messages leave in pieces, so that a million at once do not make one long turn.
 const EXPIRED_PER_SWEEP_MAX = 4096;
@@ -214,25 +209,11 @@ export class Queue implements ReadWaiter {
 
   // --- messages out
 
-  /** Takes the head into `delivery` for basic.get. */
+  /** Takes the head into `delivery` for basic.get; one of `GET_*`. */
   get(delivery: Delivery): number {
     this.touch();
     this.#reads.assertReadable();
-    for (;;) {
-      const state = this.lane.head(this);
-      if (state === HEAD_EMPTY) return GET_EMPTY;
-      if (state === HEAD_PENDING) return GET_PENDING;
-      if (this.lane.headExpiryMs <= this.broker.nowMs) {
-        this.expireHead();
-        continue;
-      }
-      if (!this.broker.store.open(this.lane.headRef, delivery.view)) {
-        this.broker.store.request(this.lane.headRef, this);
-        return GET_PENDING;
-      }
-      this.takeHead(delivery);
-      return GET_MESSAGE;
-    }
+    return getHead(this, delivery);
   }
 
   /** Removes the head, whose record `delivery.view` shows, and fills in the rest of `delivery`. */
