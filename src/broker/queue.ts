@@ -130,8 +130,6 @@ export class Queue implements ReadWaiter {
     this.#timers.touch();
   }
 
-  // --- messages in
-
   /** Whether a publish of this size is taken; a full queue first tries to deliver. */
   admits(bodyBytes: number): boolean {
     if (!this.#hasLengthLimit || this.args.overflow === "drop-head") return true;
@@ -307,8 +305,6 @@ export class Queue implements ReadWaiter {
   entriesFor(view: RecordView): EntrySink | null {
     return (view.flags & RECORD_PERSISTENT) === 0 ? null : this.#entries;
   }
-
-  // --- expiry
 
   /** Gives up the head because its time is over. */
   expireHead(): void {
