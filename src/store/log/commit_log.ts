@@ -14,6 +14,7 @@ import { EMPTY_BYTES } from "../../lib/bytes.ts";
 import { DiskError, type FileHandle } from "../file_system.ts";
 import { BatchWriter } from "./batch_writer.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
+import { FailedBatches } from "./failed_batches.ts";
 import type { StoreSizes } from "./sizes.ts";
 
 // Batches that nobody waits for are synced when there are many of them or some time has passed.
@@ -24,6 +25,8 @@ const POOLED_BUFFER_BYTES_MAX = 1024 * 1024;
 
 interface Retained {
   readonly number: number;
+  /** When it was appended, broker time. */
+  readonly timeMs: number;
   readonly buffer: Uint8Array;
   readonly byteCount: number;
   file: DataFile;
@@ -73,8 +76,6 @@ export class CommitLog {
   lastBatch: number;
   /** Bytes appended since the log was opened. */
   appendedBytes = 0;
-  /** Syncs finished and the time they took is the runtime's to measure; this only counts. */
-  syncCount = 0;
   readonly #files: DataFiles;
   readonly #listener: LogListener;
   readonly #isSynced: boolean;
@@ -84,14 +85,15 @@ export class CommitLog {
   #handle!: FileHandle;
   #retained: Retained[] = [];
   #retainedBytes = 0;
-  readonly #failedRanges: { first: number; last: number }[] = [];
+  readonly #failed = new FailedBatches();
   #isSyncing = false;
   #isBroken = false;
   #isClosed = false;
-  #wantsSync = false;
-  #lazySinceMs = Infinity;
+  /** The last batch that somebody waits for. */
+  #wantedBatch = 0;
   #repairAtMs = 0;
-  readonly #older: FileHandle[] = [];
+  /** Files that are full, as long as something in them is not safe. */
+  #older: { file: DataFile; handle: FileHandle }[] = [];
   readonly #pool: Uint8Array[] = [];
 
   constructor(options: CommitLogOptions) {
@@ -142,12 +144,16 @@ export class CommitLog {
 
   /** Whether a decided batch has failed instead of being safe. */
   isFailed(batch: number): boolean {
-    return this.#failedRanges.some(({ first, last }) => batch >= first && batch <= last);
+    return this.#failed.has(batch);
   }
 
   /** The open batch holds something that a client waits for, or that must not be lost. */
   wantSync(): void {
-    this.#wantsSync = true;
+    this.#wantedBatch = this.openBatch;
+  }
+
+  get #isSyncWanted(): boolean {
+    return this.storedBatch < this.#wantedBatch;
   }
 
   /** Ends the open batch: writes it and starts a sync if one is wanted and none is under way. */
@@ -158,23 +164,30 @@ export class CommitLog {
     }
     this.openBatch++;
     if (this.#isBroken && nowMs >= this.#repairAtMs) this.#repair(nowMs);
-    const isLazyOver = nowMs >= this.#lazySinceMs + LAZY_SYNC_MS ||
+    const isLazyOver = nowMs >= (this.#retained[0]?.timeMs ?? Infinity) + LAZY_SYNC_MS ||
       this.#retainedBytes > this.#sizes.lazySyncBytes;
-    if (this.#wantsSync || isLazyOver) this.#sync();
+    if (this.#isSyncWanted || isLazyOver) this.#sync();
   }
 
   /** Writes what is open and makes everything safe, then closes; for an orderly end. */
   close(nowMs: number, done: (error: DiskError | null) => void): void {
     this.commit(nowMs);
+    if (this.#isBroken) this.#repair(nowMs);
     this.#isClosed = true;
     if (this.#isBroken) {
       this.#closeHandles();
       return done(new DiskError("EIO", this.#file.name));
     }
-    this.#handle.sync((error) => {
+    const handles = [...this.#older.map(({ handle }) => handle), this.#handle];
+    let left = handles.length;
+    let failure: DiskError | null = null;
+    const ended = (error: DiskError | null): void => {
+      failure ??= error;
+      if (--left > 0) return;
       this.#closeHandles();
-      done(error);
-    });
+      done(failure);
+    };
+    for (const handle of handles) handle.sync(ended);
   }
 
   /** Closes without writing anything: the node has failed. */
@@ -185,7 +198,7 @@ export class CommitLog {
 
   #closeHandles(): void {
     this.#handle.close();
-    for (const handle of this.#older.splice(0)) handle.close();
+    for (const { handle } of this.#older.splice(0)) handle.close();
   }
 
   // --- writing
@@ -198,6 +211,7 @@ export class CommitLog {
     this.lastBatch = this.openBatch;
     const retained: Retained = {
       number: this.openBatch,
+      timeMs: nowMs,
       buffer: out.bytes,
       byteCount: out.byteCount,
       file: this.#file,
@@ -216,10 +230,8 @@ export class CommitLog {
       this.#break("write to the commit log", error, nowMs);
       return;
     }
-    if (!this.#isSynced) return this.#giveBuffer(retained.buffer);
-    this.#retained.push(retained);
-    this.#retainedBytes += retained.byteCount;
-    if (this.#lazySinceMs === Infinity) this.#lazySinceMs = nowMs;
+    if (this.#isSynced) this.#retain(retained);
+    else this.#giveBuffer(retained.buffer);
     if (this.#file.byteLength >= this.#sizes.logFileBytes) this.#rotate(nowMs);
   }
 
@@ -237,13 +249,18 @@ export class CommitLog {
     // Its records keep the place they would have had, which nothing else gets: a broken file is never
     // written again, and what refers to them is told when they have a real one.
     this.#file.byteLength += retained.byteCount;
-    retained.isFailed = true;
-    this.#retained.push(retained);
-    this.#retainedBytes += retained.byteCount;
-    const range = this.#failedRanges.at(-1);
-    if (range !== undefined && range.last === retained.number - 1) range.last = retained.number;
-    else this.#failedRanges.push({ first: retained.number, last: retained.number });
-    if (this.#failedRanges.length > 64) this.#failedRanges.shift();
+    this.#markFailed(retained);
+    this.#retain(retained);
+  }
+
+  #retain(batch: Retained): void {
+    this.#retained.push(batch);
+    this.#retainedBytes += batch.byteCount;
+  }
+
+  #markFailed(batch: Retained): void {
+    batch.isFailed = true;
+    this.#failed.add(batch.number);
   }
 
   #openFile(): void {
@@ -261,8 +278,8 @@ export class CommitLog {
       return this.#break("open a log file", error, nowMs);
     }
     before.file.isPinned = false;
-    if (this.#isSynced) this.#older.push(before.handle);
-    else before.handle.close();
+    this.#older.push(before);
+    this.#closeOlder();
   }
 
   // --- syncing
@@ -271,28 +288,27 @@ export class CommitLog {
     if (this.#isSyncing || this.#isClosed) return;
     const first = this.#retained.find((batch) => batch.isWritten);
     if (first === undefined) return;
-    this.#wantsSync = false;
-    this.#lazySinceMs = Infinity;
     this.#isSyncing = true;
     const { file } = first;
     const last = this.#retained.findLast((batch) => batch.isWritten && batch.file === file)!;
-    const handle = file === this.#file ? this.#handle : this.#older[0]!;
+    const older = this.#older.find((one) => one.file === file);
+    const handle = older === undefined ? this.#handle : older.handle;
     handle.sync((error) => this.#synced(file, last.number, error));
   }
 
   #synced(file: DataFile, lastNumber: number, error: DiskError | null): void {
     this.#isSyncing = false;
     if (this.#isClosed) return;
-    this.syncCount++;
     if (error !== null) {
       this.#listener.failed("sync the commit log", error);
       this.#startFresh(0);
     } else {
       this.#dropSafe(file, lastNumber);
-      const isOlderFile = file !== this.#file && !this.#retained.some((one) => one.file === file);
-      if (isOlderFile) this.#older.shift()!.close();
+      this.#closeOlder();
     }
-    if (this.#wantsSync || this.#retained.some((batch) => batch.file !== this.#file)) this.#sync();
+    if (this.#isSyncWanted || this.#retained.some((batch) => batch.file !== this.#file)) {
+      this.#sync();
+    }
     this.#listener.wake();
   }
 
@@ -307,6 +323,12 @@ export class CommitLog {
       this.#giveBuffer(batch.buffer);
     }
     this.#retained = kept;
+  }
+
+  #closeOlder(): void {
+    const retains = (file: DataFile): boolean => this.#retained.some((one) => one.file === file);
+    for (const { file, handle } of this.#older) if (!retains(file)) handle.close();
+    this.#older = this.#older.filter(({ file }) => retains(file));
   }
 
   // --- failures
@@ -330,9 +352,9 @@ export class CommitLog {
       this.#openFile();
       for (const batch of this.#retained) this.#rewrite(batch);
       before.file.isPinned = false;
-      for (const handle of [...this.#older.splice(0), before.handle]) handle.close();
+      for (const { handle } of [...this.#older.splice(0), before]) handle.close();
       this.#isBroken = false;
-      this.#wantsSync = true;
+      this.#wantedBatch = this.lastBatch;
       this.#sync();
     } catch (error) {
       if (this.#file !== before.file) this.#giveUpFresh(before);
@@ -345,18 +367,19 @@ export class CommitLog {
   #giveUpFresh(before: { file: DataFile; handle: FileHandle }): void {
     if (this.#file.byteLength > 0) {
       before.file.isPinned = false;
-      this.#older.push(before.handle);
+      this.#older.push(before);
       return;
     }
-    this.#handle.close();
-    this.#files.remove(this.#file);
+    const empty = { file: this.#file, handle: this.#handle };
     this.#file = before.file;
     this.#handle = before.handle;
-  }
-
-  #markFailed(batch: Retained): void {
-    batch.isFailed = true;
-    this.#failedRanges.push({ first: batch.number, last: batch.number });
+    empty.handle.close();
+    try {
+      this.#files.remove(empty.file);
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error;
+      this.#listener.failed("remove a log file", error);
+    }
   }
 
   #rewrite(batch: Retained): void {
