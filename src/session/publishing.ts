@@ -26,6 +26,7 @@ import { encodeText } from "../lib/text.ts";
 import type { Channel } from "./channel.ts";
 import { SAFE_AT_TURN_END } from "./confirms.ts";
 import { block } from "./blocking.ts";
+import type { Transaction } from "./tx.ts";
 
 const METHOD_KEY_BYTES = 4;
 const NO_ROUTE_TEXT = encodeText("NO_ROUTE");
@@ -69,8 +70,6 @@ export function receiveHeader(channel: Channel, frame: FrameParser): void {
   const { properties } = context;
   properties.set(frame.buffer, header.propertiesStart, header.propertiesEnd);
   if (properties.has(PROPERTY_USER_ID)) checkUserId(channel);
-  // Otherwise the broker checks them when it publishes.
-  if (channel.tx !== null) properties.check();
   const limit = context.limits.messageBytesMax;
   if (header.bodyByteCount > limit) {
     const detail = `message size ${header.bodyByteCount} is larger than configured max size` +
@@ -104,10 +103,16 @@ export function receiveBody(channel: Channel, frame: FrameParser): void {
 function publish(channel: Channel): void {
   const { assembly, tx, confirms } = channel;
   const { source, mandatory } = assembly;
-  if (tx !== null) tx.publish(source, mandatory);
+  if (tx !== null) hold(channel, tx);
   else publishNow(channel, source, mandatory, confirms.isOn ? confirms.nextTag() : 0);
   if (assembly.heldBytes > 0) channel.endPublish();
   else assembly.release();
+}
+
+function hold(channel: Channel, tx: Transaction): void {
+  const { assembly, publisher, context } = channel;
+  context.zone.run(() => publisher.check(assembly.source));
+  tx.publish(assembly.source, assembly.mandatory);
 }
 
 /** Gives a message to the broker; `tag` is its confirm tag, 0 without confirms. */

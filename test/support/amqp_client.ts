@@ -108,7 +108,12 @@ export class AmqpClient implements WireClient {
     const codec = M.METHODS.get(key)!;
     const incoming = { channel, key, name: codec.name, args: codec.decode(bytes, start + 4, end) };
     if (codec.hasContent) this.#contents.set(channel, { incoming, missing: -1, parts: [] });
-    else this.inbox.push(incoming);
+    else this.arrived(incoming);
+  }
+
+  /** A method is complete with its content; kept in the inbox unless a test has other plans. */
+  arrived(incoming: Incoming): void {
+    this.inbox.push(incoming);
   }
 
   #header(channel: number, bytes: Uint8Array, start: number, end: number): void {
@@ -137,7 +142,7 @@ export class AmqpClient implements WireClient {
     if (content.missing < 0) throw new Error("a body is longer than its header said");
     this.#contents.delete(channel);
     content.incoming.body = joined(content.parts);
-    this.inbox.push(content.incoming);
+    this.arrived(content.incoming);
   }
 
   /** Takes the oldest message of this method on this channel, or undefined. */

@@ -115,7 +115,7 @@ export class ClientChannel {
   get(queue: string, noAck = false): Message | null {
     this.send(M.BASIC_GET, { queue, noAck });
     if (this.client.take(M.BASIC_GET_EMPTY, this.number) !== undefined) return null;
-    return message(this.client.expect(M.BASIC_GET_OK, this.number));
+    return toMessage(this.client.expect(M.BASIC_GET_OK, this.number));
   }
 
   ack(deliveryTag: number, multiple = false): void {
@@ -136,12 +136,12 @@ export class ClientChannel {
 
   /** Takes the deliveries that came since the last call. */
   deliveries(): Message[] {
-    return this.#all(M.BASIC_DELIVER).map(message);
+    return this.#all(M.BASIC_DELIVER).map(toMessage);
   }
 
   /** Takes the returned messages. */
   returns(): Message[] {
-    return this.#all(M.BASIC_RETURN).map(message);
+    return this.#all(M.BASIC_RETURN).map(toMessage);
   }
 
   /** Takes the confirms as `+tag`, `-tag`, with `*` behind when multiple. */
@@ -166,7 +166,8 @@ export class ClientChannel {
   }
 }
 
-function message({ args, properties, body }: Incoming): Message {
+/** A message with content as tests look at it. */
+export function toMessage({ args, properties, body }: Incoming): Message {
   return {
     tag: args.deliveryTag ?? 0,
     consumerTag: args.consumerTag ?? "",

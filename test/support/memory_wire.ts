@@ -96,6 +96,16 @@ export class MemoryWire implements Transport {
     }
   }
 
+  /** Whether everything the client has sent has been run. */
+  get isIdle(): boolean {
+    return !this.isPaused && !this.isClosed && this.unreadBytes === 0;
+  }
+
+  /** Whether the client takes what the server writes. */
+  get isClientReading(): boolean {
+    return this.#isClientReading;
+  }
+
   /** The client takes nothing from now on: the server's bytes wait. */
   stopReading(): void {
     this.#isClientReading = false;
@@ -110,6 +120,11 @@ export class MemoryWire implements Transport {
     for (const bytes of waiting) this.#client.received(bytes);
     if (this.#isEnding) this.destroy();
     else if (waiting.length > 0) this.#events?.drained();
+  }
+
+  /** Shows the client what waits without taking it: for tests that must know what was on its way. */
+  peek(): void {
+    for (const bytes of this.#toClient.splice(0)) this.#client.received(bytes);
   }
 
   /** The client is gone. */

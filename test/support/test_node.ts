@@ -26,6 +26,7 @@ export interface NodeOptions {
   limits?: Partial<Limits>;
   users?: UserConfig[];
   store?: Store;
+  scheduler?: Scheduler;
   seed?: number;
   /** Turns have to be run by hand with `loop.step` or `settle`. */
   isManual?: boolean;
@@ -56,7 +57,7 @@ export class TestNode {
     };
     this.broker = new Broker({
       store: options.store ?? new MemoryStore(),
-      scheduler: new Scheduler(),
+      scheduler: options.scheduler ?? new Scheduler(),
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       logger,
       users: new Users(options.users ?? [DEFAULT_USER]),
@@ -75,7 +76,15 @@ export class TestNode {
 
   /** A client whose stream is accepted and that has said nothing. */
   stream(info: Partial<TransportInfo> = {}): AmqpClient & { wire: MemoryWire } {
-    const client = new AmqpClient() as AmqpClient & { wire: MemoryWire };
+    return this.attach(new AmqpClient(), info);
+  }
+
+  /** Accepts the stream of a client made elsewhere. */
+  attach<T extends AmqpClient>(
+    bare: T,
+    info: Partial<TransportInfo> = {},
+  ): T & { wire: MemoryWire } {
+    const client = bare as T & { wire: MemoryWire };
     const wire = new SettlingWire(client, this);
     client.wire = wire;
     wire.attach(this.engine.accept(wire, {

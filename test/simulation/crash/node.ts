@@ -1,0 +1,267 @@
+// One life of a simulated node: a broker over a file store on a disk in memory, started from what the
+// last life left. Runs turns, ends syncs and reads between them, and compares memory with the ledger.
+
+import { restoreBroker } from "../../../src/broker/recovery.ts";
+import type { Delivery } from "../../../src/broker/delivery.ts";
+import type { Queue } from "../../../src/broker/queue.ts";
+import { CAUSE_CLOSE } from "../../../src/broker/retry.ts";
+import { FileStore } from "../../../src/store/file_store.ts";
+import { parseDataFileName } from "../../../src/store/log/format.ts";
+import { RecordFiles } from "../../../src/store/log/record_files.ts";
+import { ENTRY_COUNT_MASK, ENTRY_REDELIVERED, RECORD_PERSISTENT } from "../../../src/store/port.ts";
+import { DataFiles } from "../../../src/store/log/data_files.ts";
+import { emptyView } from "../../../src/store/views.ts";
+import { CrashSignal, type MemoryDisk } from "../../support/memory_disk.ts";
+import { TestBroker } from "../../support/test_broker.ts";
+import { SimChannel } from "./channel.ts";
+import { type Ledger, Violation } from "./ledger.ts";
+import { keyOf, type Messages } from "./messages.ts";
+import type { Dice, Plan } from "./plan.ts";
+import { DELAYED, READY } from "./state.ts";
+import { Watch } from "./watch.ts";
+
+export const SEED = 12345;
+
+/** What outlives a node. */
+export interface World {
+  readonly plan: Plan;
+  readonly ledger: Ledger;
+  readonly messages: Messages;
+  readonly trace: (line: string) => void;
+  disk: MemoryDisk;
+  life: number;
+  /** Does something to a store before it is used: a planted bug. */
+  readonly tamper: (store: FileStore) => void;
+}
+
+/** Opens the store of a plan. @throws CrashSignal, DiskError */
+export function openStore(plan: Plan, disk: MemoryDisk, trace: (line: string) => void): FileStore {
+  return FileStore.open({
+    fs: disk,
+    logger: {
+      log: (level, message, fields) =>
+        trace(`  ${level}: ${message} ${fields === undefined ? "" : JSON.stringify(fields)}`),
+    },
+    isSynced: plan.isSynced,
+    freeBytesMin: plan.freeBytesMin,
+    residentBytesMax: plan.residentBytesMax,
+    seed: SEED,
+    sizes: plan.sizes,
+  });
+}
+
+/** Reads which message a recovered row means from the bytes on the disk. */
+export function rowReader(
+  disk: MemoryDisk,
+  store: FileStore,
+): (queueId: number, row: number) => string {
+  const names = new Map<number, string>();
+  for (const name of disk.paths()) {
+    const parsed = parseDataFileName(name);
+    if (parsed !== null) names.set(parsed.number, name);
+  }
+  const queueNames = new Map<number, string>();
+  for (const value of store.recovered.definitions.queue.values()) {
+    const { id, name } = value as { id: number; name: string };
+    queueNames.set(id, name);
+  }
+  const contents = new Map<string, Uint8Array>();
+  const records = new RecordFiles(new DataFiles(disk), SEED);
+  return (queueId, row) => {
+    const { rows } = store.recovered.queues.get(queueId)!;
+    const name = names.get(rows.file[row]!);
+    if (name === undefined) return `(file ${rows.file[row]} is not there)`;
+    const bytes = contents.get(name) ?? disk.contentOf(name)!;
+    contents.set(name, bytes);
+    const at = rows.offset[row]!;
+    try {
+      return keyOf(
+        records.decode(bytes, at, at + rows.recordBytes[row]!),
+        queueNames.get(queueId) ?? "?",
+      );
+    } catch (error) {
+      return `(${name} at ${at}: ${(error as Error).message})`;
+    }
+  };
+}
+
+/** One life. */
+export class SimNode {
+  readonly store: FileStore;
+  readonly t: TestBroker;
+  readonly watch: Watch;
+  readonly channels: SimChannel[] = [];
+  readonly #world: World;
+  readonly #view = emptyView();
+  #channelCount = 0;
+
+  /** Starts from what is on the disk. @throws CrashSignal, DiskError, Violation */
+  constructor(world: World, nowMs: number) {
+    const { plan, disk, ledger, messages, trace } = world;
+    this.#world = world;
+    this.store = openStore(plan, disk, trace);
+    const { store } = this;
+    const lastBatch = ledger.recovered(store.recovered, rowReader(disk, store));
+    messages.restarted(lastBatch, ledger.live);
+    trace(`life ${world.life}: recovered up to batch ${lastBatch}`);
+    for (const damage of store.recovered.damages) {
+      trace(`  damage: ${damage.file} at ${damage.offset}: ${damage.what}`);
+    }
+    world.tamper(store);
+    this.#watchCommits();
+    this.t = new TestBroker({ store, nowMs: Math.max(nowMs, store.recovered.lastTimeMs) });
+    const { broker } = this.t;
+    const mayFailReads = plan.faults === "reads" || plan.faults === "any";
+    this.watch = new Watch({ broker, store, ledger, messages, mayFailReads });
+    const { missing } = restoreBroker(broker, store);
+    if (missing > 0) throw new Violation(`${missing} messages are missing`);
+    this.audit();
+  }
+
+  #watchCommits(): void {
+    const { store } = this;
+    const { ledger } = this.#world;
+    const commit = store.commit.bind(store);
+    store.commit = (nowMs) => {
+      ledger.closing(store.openBatch);
+      commit(nowMs);
+      ledger.closed();
+    };
+  }
+
+  get nowMs(): number {
+    return this.t.nowMs;
+  }
+
+  queue(name: string): Queue | undefined {
+    return this.t.vhost.queues.get(name);
+  }
+
+  /** Runs one turn in which clients do `work`. */
+  turn(work: () => void, byMs = 0): void {
+    const { broker } = this.t;
+    const { ledger, messages } = this.#world;
+    broker.beginTurn(broker.nowMs + byMs);
+    work();
+    broker.dispatch();
+    broker.endTurn();
+    this.#requireAlive();
+    this.watch.acking.clear();
+    for (const channel of this.channels) channel.flush();
+    ledger.settle(this.store);
+    messages.settle(this.store);
+  }
+
+  /** Ends some of the syncs and reads under way, in any order. */
+  io(dice: Dice, percent: number): void {
+    const { disk } = this.#world;
+    while (disk.pendingCount > 0 && dice.percent(percent)) {
+      disk.finishAt(dice.below(disk.pendingCount));
+    }
+    this.#requireAlive();
+  }
+
+  /** Turns and disk operations until nothing happens any more. */
+  rest(): void {
+    const { disk } = this.#world;
+    for (let rounds = 0; rounds < 2_000; rounds++) {
+      this.turn(() => {});
+      const finished = disk.finishAll();
+      this.#requireAlive();
+      if (finished === 0 && !this.t.broker.hasMoreWork) return;
+    }
+    throw new Violation("the node never comes to rest");
+  }
+
+  openChannel(): SimChannel {
+    const name = `ch${++this.#channelCount}`;
+    const channel = new SimChannel(name, (delivery, noAck) => this.#deliver(delivery, noAck));
+    this.channels.push(channel);
+    return channel;
+  }
+
+  closeChannel(channel: SimChannel): void {
+    this.channels.splice(this.channels.indexOf(channel), 1);
+    for (const consumer of [...channel.consumers]) consumer.queue.cancel(consumer);
+    channel.held.clear();
+    channel.unacked.requeueAll(CAUSE_CLOSE, true);
+  }
+
+  #deliver(delivery: Delivery, noAck: boolean): { key: string; isKept: boolean } {
+    const { messages, life, trace } = this.#world;
+    const { queue, view, position } = delivery;
+    const key = keyOf(view, queue.name);
+    const message = messages.message(key);
+    if (message === undefined) throw new Violation(`${key}: delivered, but never published`);
+    if (view.bodyEnd - view.bodyStart !== message.bodyBytes) {
+      throw new Violation(`${key}: delivered with another size`);
+    }
+    const isKept = queue.durable && (view.flags & RECORD_PERSISTENT) !== 0;
+    trace(`  ${key} goes out from ${queue.name} ${position}, entry ${delivery.entry >>> 0}`);
+    if (!isKept) {
+      if (!message.isPersistent && message.life !== life) {
+        throw new Violation(`${key}: transient, but survived`);
+      }
+      return { key, isKept };
+    }
+    const count = messages.delivered(key, queue.id, this.store.openBatch);
+    const entry = count === 0 ? 0 : (count | ENTRY_REDELIVERED) >>> 0;
+    if (delivery.entry >>> 0 !== entry) {
+      const told = delivery.entry & ENTRY_COUNT_MASK;
+      throw new Violation(`${key}: was delivered ${count} times before, the broker says ${told}`);
+    }
+    if (count > queue.args.deliveryLimit) throw new Violation(`${key}: over the delivery limit`);
+    if (noAck) this.watch.acking.add(key);
+    return { key, isKept };
+  }
+
+  // Code under test may have caught the signal of a crash; the machine is off all the same.
+  #requireAlive(): void {
+    if (this.#world.disk.crashed) throw new CrashSignal("an operation before");
+  }
+
+  // --- checks
+
+  /** Compares what the broker has in memory with the ledger. */
+  audit(): void {
+    const { ledger, disk } = this.#world;
+    const found = new Map<string, string>();
+    for (const queue of this.t.vhost.queues.values()) {
+      if (queue.durable) this.#collect(queue, found);
+    }
+    for (const channel of this.channels) {
+      for (const { key, queue, position, isKept } of channel.held.values()) {
+        if (isKept && !queue.isDeleted) found.set(`${queue.id}/${position}`, `${key} out`);
+      }
+    }
+    const isWaiting = disk.pendingCount > 0 || this.t.broker.deadLetters.count > 0;
+    for (const { queueId, position, row } of ledger.live.rows()) {
+      const at = `${queueId}/${position}`;
+      const what = found.get(at);
+      found.delete(at);
+      if (what === undefined && isWaiting) continue;
+      const expected = row.state === READY
+        ? `ready ${row.entry}`
+        : row.state === DELAYED
+        ? `delayed ${row.entry} until ${row.dueMs}`
+        : `${row.key} out`;
+      if (what !== expected) throw new Violation(`${row.key} at ${at}: ${expected}, but ${what}`);
+    }
+    for (const [at, what] of found) throw new Violation(`${at}: ${what}, which no entry says`);
+  }
+
+  #collect(queue: Queue, found: Map<string, string>): void {
+    const isKept = (ref: number): boolean => {
+      this.store.describe(ref, this.#view);
+      return (this.#view.flags & RECORD_PERSISTENT) !== 0;
+    };
+    queue.lane.peek(queue.readyCount, (ref, position, entry) => {
+      if (isKept(ref)) found.set(`${queue.id}/${position}`, `ready ${entry >>> 0}`);
+    });
+    for (const delay of queue.retries?.delayed.list(0, queue.delayedCount) ?? []) {
+      if (!isKept(delay.ref)) continue;
+      const what = `delayed ${delay.entry >>> 0} until ${delay.dueMs}`;
+      found.set(`${queue.id}/${delay.position}`, what);
+    }
+  }
+}

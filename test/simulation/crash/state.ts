@@ -1,0 +1,184 @@
+// What a durable node must remember, written as plainly as possible: rows by queue and position, and
+// definitions by name. Ledger keeps one that follows the broker's entries, and compares others with
+// what the store under test recovers.
+
+import type { Recovered } from "../../../src/store/log/recovery.ts";
+
+export const READY = 0;
+export const OUT = 1;
+export const DELAYED = 2;
+
+/** A message in a queue. */
+export interface Row {
+  /** Names the message and the queue it was published to; see messages.ts. */
+  readonly key: string;
+  state: number;
+  entry: number;
+  dueMs: number;
+  readonly flags: number;
+  readonly priority: number;
+  readonly bodyBytes: number;
+  readonly arrivalMs: number;
+  readonly expiryMs: number;
+}
+
+/** One change, as an entry of the broker says it. */
+export type Change =
+  | { kind: "enqueued"; queueId: number; position: number; row: Row }
+  | {
+    kind: "state";
+    queueId: number;
+    position: number;
+    state: number;
+    entry: number;
+    dueMs: number;
+  }
+  | { kind: "returned"; queueId: number; position: number; newPosition: number }
+  | { kind: "removed"; queueId: number; position: number }
+  | { kind: "purged"; queueId: number }
+  | { kind: "defined"; name: string; value: string; queueId: number }
+  | { kind: "undefined"; name: string };
+
+/** Everything that survives. */
+export class State {
+  readonly queues: Map<number, Map<number, Row>> = new Map();
+  /** JSON by kind and key. */
+  readonly definitions: Map<string, { value: string; queueId: number }> = new Map();
+  queueIdMax = 0;
+
+  clone(): State {
+    const copy = new State();
+    for (const [queueId, rows] of this.queues) {
+      copy.queues.set(queueId, new Map([...rows].map(([at, row]) => [at, { ...row }])));
+    }
+    for (const [name, definition] of this.definitions) copy.definitions.set(name, definition);
+    copy.queueIdMax = this.queueIdMax;
+    return copy;
+  }
+
+  row(queueId: number, position: number): Row | undefined {
+    return this.queues.get(queueId)?.get(position);
+  }
+
+  /** Every row with its place. */
+  *rows(): Iterable<{ queueId: number; position: number; row: Row }> {
+    for (const [queueId, rows] of this.queues) {
+      for (const [position, row] of rows) yield { queueId, position, row };
+    }
+  }
+
+  apply(change: Change): void {
+    switch (change.kind) {
+      case "defined":
+        this.definitions.set(change.name, change);
+        this.queueIdMax = Math.max(this.queueIdMax, change.queueId);
+        if (change.queueId > 0) this.queues.set(change.queueId, new Map());
+        return;
+      case "undefined": {
+        const { queueId } = this.definitions.get(change.name) ?? { queueId: 0 };
+        this.definitions.delete(change.name);
+        if (queueId > 0) this.queues.delete(queueId);
+        return;
+      }
+      default:
+        return this.#applyToQueue(change, this.queues.get(change.queueId)!);
+    }
+  }
+
+  #applyToQueue(
+    change: Exclude<Change, { kind: "defined" | "undefined" }>,
+    rows: Map<number, Row>,
+  ): void {
+    switch (change.kind) {
+      case "enqueued":
+        rows.set(change.position, { ...change.row });
+        return;
+      case "state": {
+        const { state, entry, dueMs } = change;
+        Object.assign(rows.get(change.position)!, { state, entry, dueMs });
+        return;
+      }
+      case "returned":
+        rows.set(change.newPosition, { ...rows.get(change.position)!, state: READY, dueMs: 0 });
+        rows.delete(change.position);
+        return;
+      case "removed":
+        rows.delete(change.position);
+        return;
+      case "purged":
+        for (const [position, row] of rows) if (row.state !== OUT) rows.delete(position);
+    }
+  }
+}
+
+/** Says in what `recovered` differs from what must be; null when it does not. */
+export function difference(
+  state: State,
+  recovered: Recovered,
+  keyOfRow: (queueId: number, row: number) => string,
+): string | null {
+  return definitionDifference(state, recovered) ?? rowDifference(state, recovered, keyOfRow);
+}
+
+function definitionDifference(state: State, recovered: Recovered): string | null {
+  let count = 0;
+  for (const [kind, values] of Object.entries(recovered.definitions)) {
+    for (const [key, value] of values) {
+      count++;
+      const name = `${kind} ${key}`;
+      const expected = state.definitions.get(name)?.value;
+      if (expected === undefined) return `${name} should not be there`;
+      if (JSON.stringify(value) !== expected) return `${name} is another one`;
+    }
+  }
+  if (count !== state.definitions.size) {
+    const there = new Set(
+      Object.entries(recovered.definitions)
+        .flatMap(([kind, values]) => [...values.keys()].map((key) => `${kind} ${key}`)),
+    );
+    return `missing: ${[...state.definitions.keys()].filter((name) => !there.has(name))}`;
+  }
+  if (recovered.queueIdMax < state.queueIdMax) return "a queue id may be used again";
+  return null;
+}
+
+function rowDifference(
+  state: State,
+  recovered: Recovered,
+  keyOfRow: (queueId: number, row: number) => string,
+): string | null {
+  for (const [queueId, { rows, lastPosition }] of recovered.queues) {
+    for (const position of rows.positions()) {
+      const at = `queue ${queueId} position ${position}`;
+      const row = rows.find(position);
+      const expected = state.row(queueId, position);
+      if (expected === undefined) return `${at}: should not be there`;
+      if (position > lastPosition) return `${at}: beyond the last position`;
+      if (keyOfRow(queueId, row) !== expected.key) {
+        return `${at}: is ${keyOfRow(queueId, row)} and not ${expected.key}`;
+      }
+      for (const column of COLUMNS) {
+        if (column === "dueMs" && expected.state !== DELAYED) continue;
+        const actual = rows[column][row]!;
+        if (actual === expected[column]) continue;
+        return `${at} (${expected.key}): ${column} is ${actual} and not ${expected[column]}`;
+      }
+    }
+  }
+  for (const { queueId, position, row } of state.rows()) {
+    const found = recovered.queues.get(queueId)?.rows.find(position) ?? -1;
+    if (found < 0) return `queue ${queueId} position ${position}: ${row.key} is missing`;
+  }
+  return null;
+}
+
+const COLUMNS = [
+  "state",
+  "entry",
+  "dueMs",
+  "flags",
+  "priority",
+  "bodyBytes",
+  "arrivalMs",
+  "expiryMs",
+] as const;

@@ -1,0 +1,239 @@
+// Stands between broker and store: every state entry is checked against what clients were promised and
+// entered in the ledger, then passed on. One watch per life of a node.
+
+import type { Broker } from "../../../src/broker/broker.ts";
+import type { Queue } from "../../../src/broker/queue.ts";
+import { retryDelayMs } from "../../../src/broker/retry.ts";
+import type { FileStore } from "../../../src/store/file_store.ts";
+import {
+  type Delay,
+  ENTRY_COUNT_MASK,
+  type EntrySink,
+  type RecordView,
+  type RemovalCause,
+} from "../../../src/store/port.ts";
+import { emptyView } from "../../../src/store/views.ts";
+import { type Ledger, Violation } from "./ledger.ts";
+import { keyOf, type Messages } from "./messages.ts";
+import { DELAYED, OUT, READY, type Row } from "./state.ts";
+
+/** What a watch looks at. */
+export interface Watched {
+  readonly broker: Broker;
+  readonly store: FileStore;
+  readonly ledger: Ledger;
+  readonly messages: Messages;
+  /** Reads may fail, so a dead letter may be lost, with an error in the log. */
+  readonly mayFailReads: boolean;
+}
+
+/** Checks the entries of one life. */
+export class Watch {
+  /** Keys that clients ack in this turn, */
+  readonly acking: Set<string> = new Set();
+  /** and those they have rejected for good. */
+  readonly rejecting: Set<string> = new Set();
+  readonly #parts: Watched;
+  readonly #queues = new Map<number, Queue>();
+  readonly #lastPositions = new Map<number, number>();
+  readonly #view: RecordView = emptyView();
+
+  constructor(parts: Watched) {
+    this.#parts = parts;
+    const { entries } = parts.store;
+    const before = <K extends keyof EntrySink>(name: K, look: EntrySink[K]): void => {
+      const pass = entries[name].bind(entries) as (...args: unknown[]) => void;
+      const both = (...args: unknown[]): void => {
+        (look as (...args: unknown[]) => void)(...args);
+        pass(...args);
+      };
+      Object.assign(entries, { [name]: both });
+    };
+    before("enqueued", (...args) => this.#enqueued(...args));
+    before("delivered", (...args) => this.#delivered(...args));
+    before("requeued", (...args) => this.#requeued(...args));
+    before("delayed", (...args) => this.#delayed(...args));
+    before("returned", (...args) => this.#returned(...args));
+    before("removed", (...args) => this.#removed(...args));
+    before("purged", (queueId) => this.#purged(queueId));
+    before("defined", (kind, key, value) => {
+      if (!entries.isRestoring) this.#defined(`${kind} ${key}`, value);
+    });
+    before("undefined", (kind, key) => this.#undefined(`${kind} ${key}`));
+  }
+
+  get #batch(): number {
+    return this.#parts.store.openBatch;
+  }
+
+  get #nowMs(): number {
+    return this.#parts.broker.nowMs;
+  }
+
+  /** The queue with an id, as long as it exists. */
+  queue(queueId: number): Queue {
+    let queue = this.#queues.get(queueId);
+    if (queue !== undefined) return queue;
+    for (queue of this.#parts.broker.vhosts.get("/")!.queues.values()) {
+      this.#queues.set(queue.id, queue);
+    }
+    queue = this.#queues.get(queueId);
+    if (queue === undefined) throw new Violation(`an entry names the unknown queue ${queueId}`);
+    return queue;
+  }
+
+  #row(queueId: number, position: number, states: readonly number[]): Row {
+    const row = this.#parts.ledger.live.row(queueId, position);
+    const at = `${this.queue(queueId).name} position ${position}`;
+    if (row === undefined) throw new Violation(`an entry is about ${at}, where nothing is`);
+    if (states.includes(row.state)) return row;
+    throw new Violation(`${row.key}: an entry finds ${at} in state ${row.state}`);
+  }
+
+  #advance(queueId: number, position: number): void {
+    const last = this.#lastPositions.get(queueId) ?? 0;
+    if (position <= last) {
+      throw new Violation(`position ${position} of queue ${queueId} comes again`);
+    }
+    this.#lastPositions.set(queueId, position);
+  }
+
+  #enqueued(queueId: number, position: number, ref: number): void {
+    const { store, ledger, messages } = this.#parts;
+    const view = this.#view;
+    if (!store.open(ref, view)) throw new Violation("a new message is not in memory");
+    const key = keyOf(view, this.queue(queueId).name);
+    this.#advance(queueId, position);
+    messages.stored(key, this.#batch);
+    const { flags, priority, arrivalMs, expiryMs } = view;
+    const bodyBytes = view.bodyEnd - view.bodyStart;
+    const about = { flags, priority, arrivalMs, expiryMs, bodyBytes };
+    const row = { key, state: READY, entry: 0, dueMs: 0, ...about };
+    ledger.enter({ kind: "enqueued", queueId, position, row });
+  }
+
+  #delivered(queueId: number, position: number, _ref: number, entry: number): void {
+    const row = this.#row(queueId, position, [READY]);
+    if (row.entry !== entry) throw new Violation(`${row.key}: delivered with another count`);
+    this.#checkFirst(queueId, position);
+    this.#setState(queueId, position, { state: OUT, entry, dueMs: 0 });
+  }
+
+  // Nothing that is ready stands before what goes out. What has expired or was dropped to make room may
+  // wait for its dead-lettering there.
+  #checkFirst(queueId: number, position: number): void {
+    const queue = this.queue(queueId);
+    if (queue.args.lengthMax !== Infinity) return;
+    for (const [other, row] of this.#parts.ledger.live.queues.get(queueId)!) {
+      if (other >= position || row.state !== READY) continue;
+      if (this.#expiryOf(queue, row) <= this.#nowMs) continue;
+      throw new Violation(`${queue.name}: position ${position} goes out before ${other}`);
+    }
+  }
+
+  #expiryOf(queue: Queue, row: Row): number {
+    return Math.min(row.expiryMs, row.arrivalMs + queue.args.messageTtlMs);
+  }
+
+  #requeued(queueId: number, position: number, _ref: number, entry: number): void {
+    const row = this.#row(queueId, position, [OUT]);
+    this.#checkSpent(row, entry);
+    this.#setState(queueId, position, { state: READY, entry, dueMs: 0 });
+  }
+
+  #checkSpent(row: Row, entry: number): void {
+    const spent = (row.entry & ENTRY_COUNT_MASK) + 1;
+    if (entry !== (spent | 0x80000000) >>> 0) throw new Violation(`${row.key}: a wrong count`);
+  }
+
+  #delayed(queueId: number, position: number, _ref: number, delay: Delay): void {
+    const row = this.#row(queueId, position, [OUT, DELAYED]);
+    const { entry, dueMs } = delay;
+    if (row.state === OUT) this.#checkSpent(row, entry);
+    const spent = entry & ENTRY_COUNT_MASK;
+    const delayMs = retryDelayMs(this.queue(queueId).args.retry!, spent, 0);
+    if (dueMs !== Math.ceil(this.#nowMs + delayMs)) {
+      throw new Violation(`${row.key}: a wrong delay`);
+    }
+    this.#setState(queueId, position, { state: DELAYED, entry, dueMs });
+  }
+
+  #setState(
+    queueId: number,
+    position: number,
+    to: { state: number; entry: number; dueMs: number },
+  ): void {
+    this.#parts.ledger.enter({ kind: "state", queueId, position, ...to });
+  }
+
+  #returned(queueId: number, position: number, _ref: number, newPosition: number): void {
+    const row = this.#row(queueId, position, [DELAYED]);
+    if (this.#nowMs < row.dueMs) throw new Violation(`${row.key}: comes back too early`);
+    this.#advance(queueId, newPosition);
+    this.#parts.ledger.enter({ kind: "returned", queueId, position, newPosition });
+  }
+
+  #removed(queueId: number, position: number, _ref: number, cause: RemovalCause): void {
+    const { ledger, messages } = this.#parts;
+    // A dead letter whose bytes had to be read first may find its queue purged.
+    if (cause !== "acked" && ledger.live.row(queueId, position) === undefined) return;
+    const row = this.#row(queueId, position, [READY, OUT, DELAYED]);
+    this.#checkCause(this.queue(queueId), row, cause);
+    if (!this.#isMoved(queueId, row.key)) {
+      if (cause !== "acked") this.#checkNoDeadLetters(this.queue(queueId), row.key, cause);
+      messages.ended(row.key, this.#batch, cause);
+    }
+    ledger.enter({ kind: "removed", queueId, position });
+  }
+
+  #checkCause(queue: Queue, row: Row, cause: RemovalCause): void {
+    const isRight = cause === "acked"
+      ? this.acking.has(row.key)
+      : cause === "rejected"
+      ? this.rejecting.delete(row.key)
+      : cause === "expired"
+      ? this.#expiryOf(queue, row) <= this.#nowMs
+      : cause === "maxlen"
+      ? queue.args.lengthMax !== Infinity
+      : cause === "delivery_limit"
+      ? (row.entry & ENTRY_COUNT_MASK) + 1 > queue.args.deliveryLimit
+      : false;
+    if (!isRight) throw new Violation(`${row.key}: removed as ${cause}, for no reason`);
+  }
+
+  // A dead letter goes into its next queue in the batch in which it leaves.
+  #isMoved(queueId: number, key: string): boolean {
+    const last = this.#parts.ledger.openChanges.findLast((change) =>
+      change.kind === "enqueued" && change.row.key === key
+    );
+    return last !== undefined && last.kind === "enqueued" && last.queueId !== queueId;
+  }
+
+  #checkNoDeadLetters(queue: Queue, key: string, cause: string): void {
+    if (queue.args.deadLetterExchange === null || this.#parts.mayFailReads) return;
+    const target = queue.vhost.queues.get(queue.args.deadLetterRoutingKey!);
+    if (target === undefined || !target.durable || target.args.overflow !== "drop-head") return;
+    throw new Violation(`${key}: ${cause} in ${queue.name}, but not dead-lettered`);
+  }
+
+  #purged(queueId: number): void {
+    for (const row of this.#parts.ledger.live.queues.get(queueId)?.values() ?? []) {
+      if (row.state !== OUT) this.#parts.messages.ended(row.key, this.#batch, "purged");
+    }
+    this.#parts.ledger.enter({ kind: "purged", queueId });
+  }
+
+  #defined(name: string, value: unknown): void {
+    const queueId = name.startsWith("queue ") ? (value as { id: number }).id : 0;
+    this.#parts.ledger.enter({ kind: "defined", name, value: JSON.stringify(value), queueId });
+  }
+
+  #undefined(name: string): void {
+    const { ledger, messages } = this.#parts;
+    const queueId = ledger.live.definitions.get(name)?.queueId ?? 0;
+    for (const row of ledger.live.queues.get(queueId)?.values() ?? []) {
+      messages.ended(row.key, this.#batch, "deleted");
+    }
+    ledger.enter({ kind: "undefined", name });
+  }
+}
