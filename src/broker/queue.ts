@@ -173,10 +173,22 @@ export class Queue implements ReadWaiter {
     const view = this.#view;
     this.broker.store.describe(ref, view);
     const endMs = this.expiryOf(view);
-    this.lane.nextPosition = position;
-    this.lane.push(ref, entry, endMs);
+    const { lane } = this;
+    if (position < lane.nextPosition) {
+      // A page that was written around it stands there already.
+      lane.restore(position, ref, entry, endMs);
+    } else {
+      lane.nextPosition = position;
+      lane.push(ref, entry, endMs);
+    }
     this.readyBytes += view.bodyEnd - view.bodyStart;
     if (endMs !== Infinity) this.#timers.watchExpiry(endMs);
+  }
+
+  /** Takes over messages that stand on a page since before the node started. */
+  restorePage(page: { bodyBytes: number; expiryMinMs: number }): void {
+    this.readyBytes += page.bodyBytes;
+    if (page.expiryMinMs !== Infinity) this.#timers.watchExpiry(page.expiryMinMs);
   }
 
   /** When a message of this queue expires: the earlier of its own and the queue's time to live. */

@@ -7,6 +7,7 @@ import { ENTRY_COUNT_MASK, ENTRY_REDELIVERED, type RecordView } from "../store/p
 import type { FileStore } from "../store/file_store.ts";
 import { STATE_DELAYED, STATE_OUT } from "../store/log/format.ts";
 import type { RecoveredQueue } from "../store/log/recovery.ts";
+import type { PagePlace } from "../store/page.ts";
 import { emptyView } from "../store/views.ts";
 import type { Broker } from "./broker.ts";
 import {
@@ -99,7 +100,9 @@ function restoreMessages(
 ): void {
   const { rows } = recovered;
   const view = emptyView();
+  const pages = [...recovered.pages.values()].sort((a, b) => b.first - a.first);
   for (const position of rows.positions()) {
+    while (pages.length > 0 && pages.at(-1)!.first < position) restorePage(queue, pages.pop()!, to);
     const row = rows.find(position);
     const message = {
       queueId: queue.id,
@@ -120,7 +123,19 @@ function restoreMessages(
     if (ref === 0) to.counts.missing++;
     else restoreMessage(queue, { ref, ...message }, view, to.counts);
   }
+  while (pages.length > 0) restorePage(queue, pages.pop()!, to);
   queue.lane.nextPosition = Math.max(queue.lane.nextPosition, recovered.lastPosition + 1);
+}
+
+function restorePage(
+  queue: Queue,
+  place: PagePlace,
+  to: { store: FileStore; counts: RestoredCounts },
+): void {
+  const isThere = to.store.adoptPage(queue.id, place);
+  if (isThere) queue.restorePage(place);
+  if (isThere) to.counts.ready += place.count;
+  else to.counts.missing += place.count;
 }
 
 interface RestoredMessage {

@@ -16,8 +16,10 @@ import { type Manifest, readManifest, writeManifest } from "./log/manifest.ts";
 import { RecordFiles } from "./log/record_files.ts";
 import { recover, type Recovered } from "./log/recovery.ts";
 import { type DataFileKind, FORMAT_VERSION } from "./log/format.ts";
+import { Paging } from "./log/paging.ts";
 import { DEFAULT_SIZES, type StoreSizes } from "./log/sizes.ts";
 import { Lane } from "./lane.ts";
+import type { PagePlace } from "./page.ts";
 import type { MessageSource, ReadWaiter, ReadyLane, RecordView, Store } from "./port.ts";
 
 /** How a file store is opened. */
@@ -43,13 +45,14 @@ export class FileStore implements Store, LogListener {
   readonly entries: LogEntries;
   onWake: () => void = () => {};
   readonly #arena = new Arena();
-  readonly #chunks = new ChunkPool();
   readonly #lanes = new Map<number, Lane>();
   readonly #holdings = new Holdings();
   readonly #files: DataFiles;
   readonly #records: RecordFiles;
   readonly #log: CommitLog;
   readonly #keeper: Keeper;
+  readonly #chunks: ChunkPool;
+  readonly #paging: Paging;
   readonly #logger: Logger;
   readonly #sizes: StoreSizes;
   readonly #reads = new Map<number, ReadWaiter[]>();
@@ -77,22 +80,31 @@ export class FileStore implements Store, LogListener {
       log: this.#log,
       definitions,
     });
-    this.#keeper = new Keeper({
+    this.#chunks = new ChunkPool(this.#sizes.laneFirstSlots, this.#sizes.laneSlots);
+    const parts = {
       options,
-      manifest,
       files,
       log: this.#log,
       holdings: this.#holdings,
       arena: this.#arena,
-      definitions,
       lanes: this.#lanes,
-      load: (ref, done) => {
+      load: (ref: number, done: (error: Error | null) => void) => {
         const waiter = { readArrived: () => done(null), readFailed: done };
         this.request(ref, waiter);
       },
       wake: () => this.onWake(),
       sizes: this.#sizes,
+    };
+    this.#paging = new Paging({
+      ...parts,
+      seed: manifest.seed,
+      records: this.#records,
+      chunks: this.#chunks,
+      laneBytes: () => this.#laneBytes,
+      release: (ref, queueId) => this.release(ref, queueId),
+      emptied: (file) => this.#keeper.emptied(file),
     });
+    this.#keeper = new Keeper({ ...parts, manifest, definitions, paging: this.#paging });
   }
 
   /**
@@ -125,6 +137,13 @@ export class FileStore implements Store, LogListener {
     dataFile.liveRecords++;
     dataFile.liveBytes += recordBytes;
     return ref;
+  }
+
+  /** Takes in a page that recovery found; false when the file that held it is not there. */
+  adoptPage(queueId: number, place: PagePlace): boolean {
+    if (this.#files.get(place.file) === undefined) return false;
+    this.#paging.adopt(this.#lanes.get(queueId)!, place);
+    return true;
   }
 
   /** The broker has taken over everything: what is not needed any more can go. */
@@ -165,7 +184,9 @@ export class FileStore implements Store, LogListener {
     this.#records.read(place, ({ message, error }) => {
       const told = this.#reads.get(ref) ?? [];
       this.#reads.delete(ref);
-      const isStillThere = this.#holdings.fileOf(ref) !== 0 && !this.#arena.isResident(ref);
+      // The reference may name another record by now.
+      const isStillThere = this.#holdings.fileOf(ref) === place.file &&
+        this.#holdings.offsetOf(ref) === place.offset && !this.#arena.isResident(ref);
       if (isStillThere && message !== null) this.#arena.fill(ref, message);
       if (error !== null) this.#logger.log("error", "cannot read a message", errorFields(error));
       for (const one of told) {
@@ -177,9 +198,10 @@ export class FileStore implements Store, LogListener {
   }
 
   openLane(queueId: number, _lane: number): ReadyLane {
-    const lane = new Lane(this.#chunks, (deltaBytes) => {
+    const account = (deltaBytes: number) => {
       this.#laneBytes += deltaBytes;
-    });
+    };
+    const lane = new Lane(this.#chunks, account, { queueId, pages: this.#paging });
     this.#lanes.set(queueId, lane);
     return lane;
   }
@@ -227,7 +249,7 @@ export class FileStore implements Store, LogListener {
   }
 
   get liveMessageCount(): number {
-    return this.#arena.recordCount;
+    return this.#arena.recordCount + this.#paging.pages.messageCount;
   }
 
   /** Data files of one kind: how many there are, and the bytes in them. */
@@ -244,7 +266,7 @@ export class FileStore implements Store, LogListener {
   close(nowMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#log.close(nowMs, (error) => {
-        this.#files.close();
+        this.#closeFiles();
         if (error === null) resolve();
         else reject(error);
       });
@@ -254,6 +276,11 @@ export class FileStore implements Store, LogListener {
   /** Closes without writing: the node has failed and will recover. */
   abandon(): void {
     this.#log.abandon();
+    this.#closeFiles();
+  }
+
+  #closeFiles(): void {
+    this.#paging.close();
     this.#files.close();
   }
 

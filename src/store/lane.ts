@@ -42,6 +42,8 @@ export class Lane implements ReadyLane {
   #lastPage: LaneChunk | null = null;
   #chunkCount = 0;
   #pageCount = 0;
+  /** Whether anything in a chunk may expire. */
+  #hasExpiry = false;
   #requeued: RequeuedHeap | null = null;
   readonly #pool: ChunkPool;
   readonly #account: MemoryAccount;
@@ -131,6 +133,7 @@ export class Lane implements ReadyLane {
 
   nextExpiryMs(): number {
     let nextMs = this.#requeued === null ? Infinity : this.#requeued.expiryMinMs;
+    if (!this.#hasExpiry) return nextMs;
     for (let chunk = this.#first; chunk !== null; chunk = chunk.next) {
       if (chunk.expiryMinMs < nextMs) nextMs = chunk.expiryMinMs;
     }
@@ -204,6 +207,7 @@ export class Lane implements ReadyLane {
     this.#append(chunk);
     this.#account(chunk.memoryBytes);
     this.#pageCount++;
+    if (page.place.expiryMinMs !== Infinity) this.#hasExpiry = true;
     this.#lastPage = chunk;
     this.messageCount += page.count;
     this.nextPosition = page.place.last + 1;
@@ -289,6 +293,7 @@ export class Lane implements ReadyLane {
 
   #setExpiry(chunk: LaneChunk, index: number, expiryMs: number): void {
     if (chunk.expiries === null) this.#account(chunk.refs.length * 8);
+    if (expiryMs !== Infinity) this.#hasExpiry = true;
     chunk.setExpiry(index, expiryMs);
   }
 
@@ -344,6 +349,7 @@ export class Lane implements ReadyLane {
     this.#lastPage = null;
     this.#chunkCount = 0;
     this.#pageCount = 0;
+    this.#hasExpiry = false;
     while (chunk !== null) {
       const next = chunk.next;
       this.#account(-chunk.memoryBytes);

@@ -13,6 +13,7 @@ import { Evictor } from "./evictor.ts";
 import type { Holdings } from "./holdings.ts";
 import { type Manifest, writeManifest } from "./manifest.ts";
 import { Mover } from "./mover.ts";
+import type { Paging } from "./paging.ts";
 import type { StoreSizes } from "./sizes.ts";
 import { HoldingsSource } from "./snapshot_source.ts";
 import { SnapshotWriter } from "./snapshot_writer.ts";
@@ -32,6 +33,7 @@ export interface KeeperParts {
   arena: Arena;
   definitions: Definitions;
   lanes: ReadonlyMap<number, Lane>;
+  paging: Paging;
   /** Brings a record into memory and calls back in a later turn. */
   load: (ref: number, done: (error: Error | null) => void) => void;
   wake: () => void;
@@ -57,6 +59,8 @@ export class Keeper {
   #snapshotUpTo = 0;
   #snapshotAtBytes = 0;
   #snapshotBytes = 0;
+  /** Bytes of files that wait for the next snapshot to be removed. */
+  #heldBackBytes = 0;
   #emptied: Emptied[] = [];
   #roomCheckedAtBytes = -Infinity;
   #stepsToRoomCheck = 0;
@@ -65,10 +69,7 @@ export class Keeper {
     this.#parts = parts;
     this.#manifest = parts.manifest;
     this.#mover = new Mover({ ...parts, seed: parts.manifest.seed });
-    this.#evictor = new Evictor(parts, {
-      residentBytesMax: parts.options.residentBytesMax,
-      recordBytesMin: parts.sizes.evictRecordBytesMin,
-    });
+    this.#evictor = new Evictor(parts, parts.options.residentBytesMax);
   }
 
   /** Has a snapshot taken soon whatever the log's size: after a long recovery. */
@@ -79,22 +80,25 @@ export class Keeper {
   /** Files that recovery found empty, or left over from a crash, can go. */
   sweep(): void {
     const { files } = this.#parts;
-    for (const file of [...files.ofKind("log"), ...files.ofKind("segment")]) {
-      if (file.liveRecords === 0) this.#emptied.push({ file, batch: 0 });
-    }
+    this.#collectEmpty();
     for (const file of files.ofKind("snapshot")) {
       if (file.number !== this.#manifest.snapshot) this.#remove(file);
     }
   }
 
+  /** Nothing alive is in the file any more. */
+  emptied(file: DataFile): void {
+    this.#emptied.push({ file, batch: this.#parts.log.openBatch });
+  }
+
   /** A record has left the disk's account. */
   freed(ref: number, fileNumber: number): void {
-    const { files, holdings, log } = this.#parts;
+    const { files, holdings } = this.#parts;
     const file = files.get(fileNumber);
     if (file === undefined) return;
     file.liveRecords--;
     file.liveBytes -= holdings.recordBytesOf(ref);
-    if (file.liveRecords === 0) this.#emptied.push({ file, batch: log.openBatch });
+    if (file.liveRecords === 0) this.emptied(file);
   }
 
   /** Records have got another place because the log started afresh. */
@@ -115,12 +119,23 @@ export class Keeper {
 
   /** Does one step; true when more can be done at once. */
   step(nowMs: number): boolean {
+    const { log, arena } = this.#parts;
     this.#checkRoom();
-    const hasMore = this.#evictor.step();
-    if (this.#parts.log.isBroken) return this.#parts.arena.compact() || hasMore;
+    // A broken log has not written all that memory holds, so nothing of it is given up.
+    if (log.isBroken) return this.#parts.paging.step(nowMs, false) || arena.compact();
     this.#removeEmptied();
+    // A piece of a snapshot tells how things stand before the open batch, so it comes before anything
+    // that puts entries into it.
     const isWriting = this.#stepSnapshot(nowMs) || this.#stepMove(nowMs);
-    return this.#parts.arena.compact() || isWriting || hasMore;
+    const isFreeing = this.#freeMemory(nowMs);
+    return arena.compact() || isWriting || isFreeing;
+  }
+
+  #freeMemory(nowMs: number): boolean {
+    const { paging, sizes } = this.#parts;
+    const isPaging = paging.step(nowMs, !this.isDiskLow);
+    const bytesMin = paging.isBusy ? sizes.evictUnpagedBytesMin : sizes.evictRecordBytesMin;
+    return this.#evictor.step(bytesMin) || isPaging;
   }
 
   // --- snapshots
@@ -142,11 +157,12 @@ export class Keeper {
   }
 
   #startSnapshot(): boolean {
-    const { files, log, holdings, arena, definitions, lanes, sizes } = this.#parts;
-    const dueBytes = this.#snapshotAtBytes + Math.max(sizes.snapshotLogBytes, this.#snapshotBytes);
-    if (log.appendedBytes < dueBytes || this.isDiskLow) return false;
+    const { files, log, sizes } = this.#parts;
+    if (!this.#isSnapshotDue()) return false;
     this.#snapshotAtBytes = log.appendedBytes;
-    const source = new HoldingsSource({ holdings, arena, definitions, lanes });
+    this.#heldBackBytes = 0;
+    const { pages } = this.#parts.paging;
+    const source = new HoldingsSource({ ...this.#parts, pages });
     const { seed } = this.#manifest;
     try {
       this.#snapshot = new SnapshotWriter(files, source, {
@@ -159,6 +175,15 @@ export class Keeper {
       this.#report("start a snapshot", error);
     }
     return this.#snapshot !== null;
+  }
+
+  #isSnapshotDue(): boolean {
+    const { log, sizes } = this.#parts;
+    // A snapshot that frees more than it takes is welcome on a full disk, too.
+    const freeBytesMin = this.isDiskLow ? sizes.snapshotPieceBytes : sizes.heldBackBytesMax;
+    if (this.#heldBackBytes > 2 * this.#snapshotBytes + freeBytesMin) return true;
+    const dueBytes = this.#snapshotAtBytes + Math.max(sizes.snapshotLogBytes, this.#snapshotBytes);
+    return log.appendedBytes >= dueBytes && !this.isDiskLow;
   }
 
   #finishSnapshot(snapshot: SnapshotWriter): void {
@@ -181,9 +206,7 @@ export class Keeper {
     snapshot.file.isPinned = false;
     const old = before === null ? undefined : files.get(before);
     if (old !== undefined) this.#remove(old);
-    for (const log of files.ofKind("log")) {
-      if (log.liveRecords === 0) this.#emptied.push({ file: log, batch: 0 });
-    }
+    this.#collectEmpty();
   }
 
   #giveUpSnapshot(error: DiskError): void {
@@ -195,20 +218,35 @@ export class Keeper {
 
   // --- files
 
+  #collectEmpty(): void {
+    const { files } = this.#parts;
+    for (const file of [...files.ofKind("log"), ...files.ofKind("segment")]) {
+      if (file.liveRecords === 0) this.#emptied.push({ file, batch: 0 });
+    }
+  }
+
   #removeEmptied(): void {
     if (this.#emptied.length === 0) return;
     const { log } = this.#parts;
     const kept: Emptied[] = [];
     for (const emptied of this.#emptied) {
       const { file, batch } = emptied;
-      if (file.liveRecords > 0 || file.isPinned) continue;
-      if (file.kind === "log" && file.number >= this.#manifest.fromLog) continue;
+      if (file.liveRecords > 0 || file.draftCount > 0 || file.isPinned) continue;
+      if (this.#isInLogToReplay(file)) continue;
       // What emptied the file must be safe before the file goes.
       if (batch > log.decidedBatch) kept.push(emptied);
       else this.#remove(file);
     }
     if (kept.length > 0) log.wantSync();
     this.#emptied = kept;
+  }
+
+  // Reading the log again needs the log itself, and the index of every page that it takes apart.
+  #isInLogToReplay(file: DataFile): boolean {
+    if (file.kind === "log") return file.number >= this.#manifest.fromLog;
+    if (file.unpagedBatch <= this.#manifest.lastBatch) return false;
+    this.#heldBackBytes += file.byteLength;
+    return true;
   }
 
   #remove(file: DataFile): void {
@@ -223,10 +261,14 @@ export class Keeper {
 
   #stepMove(nowMs: number): boolean {
     if (this.#snapshot !== null || this.isDiskLow) return false;
+    const pageMover = this.#parts.paging.mover;
+    if (pageMover.isBusy) return pageMover.step();
     if (this.#mover.isBusy) return this.#mover.step(nowMs);
     const victim = this.#moveVictim();
     if (victim === null) return false;
-    this.#mover.begin(victim);
+    // What its pages leave behind are single records.
+    const hasPages = pageMover.begin(victim);
+    if (!hasPages) this.#mover.begin(victim);
     return true;
   }
 

@@ -18,6 +18,7 @@ export class RecordFiles {
   readonly #files: DataFiles;
   readonly #seed: number;
   readonly #entries = new EntryReader();
+  readonly #message: MessageSource = emptySource();
 
   constructor(files: DataFiles, seed: number) {
     this.#files = files;
@@ -60,29 +61,29 @@ export class RecordFiles {
     }
   }
 
-  /** The message whose record entry is `bytes[at, end)`. @throws when it does not check */
+  /**
+   * The message whose record entry is `bytes[at, end)`; valid until the next call.
+   * @throws when it does not check
+   */
   decode(bytes: Uint8Array, at: number, end: number): MessageSource {
     const record = this.#entries.recordAt(bytes, at, end);
     if (checksum(bytes, record.partsAt, at + record.recordBytes, this.#seed) !== record.checksum) {
       throw new Error("record does not check");
     }
-    const propertiesStart = record.partsAt + record.addressBytes;
-    const bodyStart = propertiesStart + record.propertiesBytes;
-    return {
-      ...emptySource(),
-      address: bytes,
-      addressStart: record.partsAt,
-      addressEnd: propertiesStart,
-      properties: bytes,
-      propertiesStart,
-      propertiesEnd: bodyStart,
-      body: bytes,
-      bodyStart,
-      bodyEnd: bodyStart + record.bodyBytes,
-      flags: record.flags,
-      priority: record.priority,
-      arrivalMs: record.arrivalMs,
-      expiryMs: record.expiryMs,
-    };
+    const message = this.#message;
+    message.address = bytes;
+    message.addressStart = record.partsAt;
+    message.addressEnd = record.partsAt + record.addressBytes;
+    message.properties = bytes;
+    message.propertiesStart = message.addressEnd;
+    message.propertiesEnd = message.addressEnd + record.propertiesBytes;
+    message.body = bytes;
+    message.bodyStart = message.propertiesEnd;
+    message.bodyEnd = message.propertiesEnd + record.bodyBytes;
+    message.flags = record.flags;
+    message.priority = record.priority;
+    message.arrivalMs = record.arrivalMs;
+    message.expiryMs = record.expiryMs;
+    return message;
   }
 }

@@ -18,10 +18,28 @@ export interface StoreSizes {
   moveGroupBytes: number;
   /** and in number. */
   moveGroupRecords: number;
+  /** Dead segment files that wait for a snapshot make one worth taking beyond this. */
+  heldBackBytesMax: number;
   /** Dead bytes that a folder may hold beyond as many as are alive. */
   moveSlackBytes: number;
   /** Records below this stay in memory: what would remain of them is as large. */
   evictRecordBytesMin: number;
+  /** While pages can be written instead, records below this stay for them. */
+  evictUnpagedBytesMin: number;
+  /** Messages in the first chunk of a lane, */
+  laneFirstSlots: number;
+  /** and in any other; a page holds no more than a chunk. */
+  laneSlots: number;
+  /** A page ends here, in bytes. */
+  pageBytes: number;
+  /** Chunks whose bodies are larger are not written to pages. */
+  pagedChunkBytesMax: number;
+  /** Bytes of pages written in one go, */
+  pageGroupBytes: number;
+  /** and how many may wait to be safe. */
+  pagesInFlightBytes: number;
+  /** Lanes that have no cold chunk give up the one being filled if it holds this many messages. */
+  tailPageMessagesMin: number;
   /** Written bytes that nobody waits for are synced beyond this. */
   lazySyncBytes: number;
   /** The disk is asked for its room after this many bytes logged. */
@@ -39,8 +57,17 @@ export const DEFAULT_SIZES: Readonly<StoreSizes> = {
   segmentFileBytes: 64 * MIB,
   moveGroupBytes: 256 * 1024,
   moveGroupRecords: 256,
+  heldBackBytesMax: 256 * MIB,
   moveSlackBytes: 256 * MIB,
   evictRecordBytesMin: 64,
+  evictUnpagedBytesMin: 32 * 1024,
+  laneFirstSlots: 32,
+  laneSlots: 1024,
+  pageBytes: 256 * 1024,
+  pagedChunkBytesMax: 4 * MIB,
+  pageGroupBytes: MIB,
+  pagesInFlightBytes: 16 * MIB,
+  tailPageMessagesMin: 64,
   lazySyncBytes: 4 * MIB,
   roomCheckBytes: 16 * MIB,
 };

@@ -2,11 +2,13 @@
 
 import type { Arena } from "../arena.ts";
 import type { Lane } from "../lane.ts";
+import type { Page } from "../page.ts";
 import type { RecordView } from "../port.ts";
 import { emptyView } from "../views.ts";
 import type { Placed } from "./batch_writer.ts";
 import type { Definitions } from "./definitions.ts";
 import { type Holdings, NO_HOLDING } from "./holdings.ts";
+import type { PageSet } from "./page_set.ts";
 import type { SnapshotSource } from "./snapshot_writer.ts";
 
 /** The state of a file store as a snapshot sees it. */
@@ -15,6 +17,7 @@ export class HoldingsSource implements SnapshotSource {
   readonly #arena: Arena;
   readonly #definitions: Definitions;
   readonly #lanes: ReadonlyMap<number, Lane>;
+  readonly #pages: PageSet;
   readonly #view: RecordView = emptyView();
   readonly #placed: Placed = {
     queueId: 0,
@@ -38,12 +41,14 @@ export class HoldingsSource implements SnapshotSource {
       arena: Arena;
       definitions: Definitions;
       lanes: ReadonlyMap<number, Lane>;
+      pages: PageSet;
     },
   ) {
     this.#holdings = parts.holdings;
     this.#arena = parts.arena;
     this.#definitions = parts.definitions;
     this.#lanes = parts.lanes;
+    this.#pages = parts.pages;
   }
 
   definitions(): ReturnType<SnapshotSource["definitions"]> {
@@ -56,6 +61,10 @@ export class HoldingsSource implements SnapshotSource {
       positions.push({ queueId, position: lane.nextPosition - 1 });
     }
     return positions;
+  }
+
+  pages(): Page[] {
+    return this.#pages.all();
   }
 
   lastQueueId(): number {

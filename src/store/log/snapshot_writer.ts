@@ -3,6 +3,7 @@
 // When it is whole and safe, the manifest names it and the logs before it are no longer needed.
 
 import type { DiskError, FileHandle } from "../file_system.ts";
+import { type Page, PAGE_GONE } from "../page.ts";
 import type { DefinitionKind } from "../port.ts";
 import { BatchWriter, type Placed } from "./batch_writer.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
@@ -14,13 +15,15 @@ export interface SnapshotSource {
   definitions(): { kind: DefinitionKind; key: string; value: unknown }[];
   lastPositions(): { queueId: number; position: number }[];
   lastQueueId(): number;
+  /** The pages at the moment; those that are gone when their turn comes are left out. */
+  pages(): Page[];
   /** Body references below this one may have rows. */
   readonly refEnd: number;
   /** Gives every row of a body reference to `visit`. */
   rowsOf(ref: number, visit: (placed: Placed) => void): void;
 }
 
-type Phase = "definitions" | "positions" | "rows" | "syncing" | "done" | "failed";
+type Phase = "definitions" | "positions" | "pages" | "rows" | "syncing" | "done" | "failed";
 
 /** One snapshot in the making. */
 export class SnapshotWriter {
@@ -36,6 +39,7 @@ export class SnapshotWriter {
   #phase: Phase = "definitions";
   #definitions: ReturnType<SnapshotSource["definitions"]>;
   #positions: ReturnType<SnapshotSource["lastPositions"]>;
+  readonly #pages: Page[];
   #nextRef = 1;
   #error: DiskError | null = null;
 
@@ -56,6 +60,7 @@ export class SnapshotWriter {
     this.#writer = new BatchWriter(options.seed);
     this.#definitions = source.definitions();
     this.#positions = source.lastPositions();
+    this.#pages = source.pages();
   }
 
   /** Whether it is whole and safe on disk. */
@@ -70,7 +75,7 @@ export class SnapshotWriter {
 
   /** Whether another step can be done at once. */
   get isRunning(): boolean {
-    return this.#phase === "definitions" || this.#phase === "positions" || this.#phase === "rows";
+    return this.#phase !== "syncing" && this.#phase !== "done" && this.#phase !== "failed";
   }
 
   /** Writes one piece. `onSynced` is called once, when the file is safe or has failed. */
@@ -78,6 +83,7 @@ export class SnapshotWriter {
     this.#writer.open(this.#writer.out.bytes);
     if (this.#phase === "definitions") this.#writeDefinitions();
     else if (this.#phase === "positions") this.#writePositions();
+    else if (this.#phase === "pages") this.#writePages();
     else this.#writeRows();
     try {
       this.#flush(openBatch, nowMs);
@@ -104,7 +110,19 @@ export class SnapshotWriter {
       const { queueId, position } = this.#positions.pop()!;
       this.#writer.lastPosition(queueId, position);
     }
-    if (this.#positions.length === 0) this.#phase = "rows";
+    if (this.#positions.length === 0) this.#phase = "pages";
+  }
+
+  // Before the rows: a page that is taken apart after its turn is taken apart in the log, too, and one
+  // that was taken apart before it has rows.
+  #writePages(): void {
+    const { out } = this.#writer;
+    while (this.#pages.length > 0 && out.byteCount < this.#sizes.snapshotPieceBytes) {
+      const page = this.#pages.pop()!;
+      const isThere = page.isLogged && page.state !== PAGE_GONE;
+      if (isThere) this.#writer.paged(page.lane.queueId, page.place);
+    }
+    if (this.#pages.length === 0) this.#phase = "rows";
   }
 
   #writeRows(): void {

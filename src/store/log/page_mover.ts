@@ -1,0 +1,163 @@
+// Moves pages out of a segment file in which little else is alive: copies their bytes as they are, and
+// when the copies are safe, says so in the log. Some pages at a time; one that is taken apart or dropped
+// meanwhile is left out. Keeper chooses the file; single records are the Mover's.
+
+import { ByteWriter } from "../../lib/byte_writer.ts";
+import { readU32 } from "../../lib/bytes.ts";
+import { DiskError } from "../file_system.ts";
+import { type Page, PAGE_GONE } from "../page.ts";
+import type { CommitLog } from "./commit_log.ts";
+import type { DataFile, DataFiles } from "./data_files.ts";
+import { PAGE_MAGIC } from "./format.ts";
+import type { PageSet } from "./page_set.ts";
+import type { SegmentWriter } from "./segment_writer.ts";
+import type { StoreSizes } from "./sizes.ts";
+
+interface Copy {
+  page: Page;
+  offset: number;
+}
+
+/** Copies that are not safe yet. */
+interface Group {
+  copies: Copy[];
+  file: DataFile;
+  ticket: number;
+  generation: number;
+}
+
+/** Moves pages. */
+export class PageMover {
+  readonly #parts: {
+    files: DataFiles;
+    log: CommitLog;
+    pages: PageSet;
+    segments: SegmentWriter;
+    sizes: StoreSizes;
+    wake: () => void;
+  };
+  readonly #out = new ByteWriter();
+  #victim: DataFile | null = null;
+  #left: Page[] = [];
+  #read: { page: Page; bytes: Uint8Array }[] = [];
+  #readingCount = 0;
+  #group: Group | null = null;
+  #hasFailed = false;
+
+  constructor(
+    parts: {
+      files: DataFiles;
+      log: CommitLog;
+      pages: PageSet;
+      segments: SegmentWriter;
+      sizes: StoreSizes;
+      wake: () => void;
+    },
+  ) {
+    this.#parts = parts;
+  }
+
+  get isBusy(): boolean {
+    return this.#victim !== null;
+  }
+
+  /** Starts to empty a file of its pages; false when it has none. */
+  begin(victim: DataFile): boolean {
+    this.#left = this.#parts.pages.inFile(victim.number);
+    if (this.#left.length === 0) return false;
+    victim.isPinned = true;
+    this.#victim = victim;
+    this.#hasFailed = false;
+    return true;
+  }
+
+  /** Does a bounded piece; true when the next can be done at once. */
+  step(): boolean {
+    if (this.#readingCount > 0) return false;
+    if (this.#group !== null) return this.#settle(this.#group);
+    if (this.#read.length > 0) return this.#write();
+    if (this.#left.length === 0 || this.#hasFailed) return this.#end();
+    return this.#readSome();
+  }
+
+  #end(): boolean {
+    this.#victim!.isPinned = false;
+    this.#victim = null;
+    this.#left = [];
+    return false;
+  }
+
+  #readSome(): boolean {
+    const { files, sizes } = this.#parts;
+    const victim = this.#victim!;
+    let bytes = 0;
+    try {
+      while (this.#left.length > 0 && bytes < sizes.pageGroupBytes) {
+        const page = this.#left.pop()!;
+        if (!this.#isThere(page)) continue;
+        const { offset, byteLength } = page.place;
+        bytes += byteLength;
+        this.#readingCount++;
+        files.reader(victim).read(offset, byteLength, (result) => {
+          this.#readingCount--;
+          // What cannot be read stays where it is, for its queue to find.
+          const { bytes } = result;
+          const isPage = bytes !== null && bytes.length === byteLength &&
+            readU32(bytes, 0) === PAGE_MAGIC;
+          if (isPage) this.#read.push({ page, bytes });
+          this.#parts.wake();
+        });
+      }
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error;
+      this.#readingCount--;
+      this.#hasFailed = true;
+    }
+    return this.#readingCount === 0;
+  }
+
+  #isThere(page: Page): boolean {
+    return page.state !== PAGE_GONE && page.place.file === this.#victim!.number;
+  }
+
+  #write(): boolean {
+    const { segments } = this.#parts;
+    const out = this.#out;
+    const copies: Copy[] = [];
+    out.reset();
+    for (const { page, bytes } of this.#read.splice(0)) {
+      if (!this.#isThere(page)) continue;
+      copies.push({ page, offset: out.byteCount });
+      out.all(bytes);
+    }
+    if (copies.length === 0) return true;
+    const { generation } = segments;
+    try {
+      const { file, offset } = segments.append(out.bytes, out.byteCount);
+      for (const copy of copies) copy.offset += offset;
+      file.draftCount++;
+      this.#group = { copies, file, ticket: segments.lastTicket, generation };
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error;
+      this.#hasFailed = true;
+    }
+    segments.sync();
+    return false;
+  }
+
+  #settle(group: Group): boolean {
+    const { segments, log, pages } = this.#parts;
+    const isVoid = group.generation !== segments.generation;
+    if (!isVoid && group.ticket > segments.safeTicket) return false;
+    this.#group = null;
+    group.file.draftCount--;
+    if (isVoid) this.#hasFailed = true;
+    for (const { page, offset } of isVoid ? [] : group.copies) {
+      if (!this.#isThere(page)) continue;
+      const to = { file: group.file.number, offset };
+      if (page.isLogged) log.batch.pageMoved(page.lane.queueId, page.place.first, to.file, offset);
+      pages.move(page, to);
+    }
+    return true;
+  }
+}
