@@ -54,7 +54,7 @@ for (const nodeVersion of versions) {
 for (const runtime of RUNTIMES) {
   await part(`Python client against ${runtime}`, () => runPika(runtime, true));
 }
-await part("examples of README and docs", checkReadme);
+await part("examples of README and docs", () => checkReadme());
 
 for (const failure of total.failures) console.log(`failed: ${failure}`);
 console.log(closingLine(total));

@@ -5,6 +5,7 @@
 //   ```sh run until="ready"         keeps running once it printed that text, until the next one
 //   ```sh run with="deno bun node python"  finds these commands in PATH, as we test with them
 //   ```js run   ```ts run   ```py run   client programs, run by Deno or by Python with pika
+//   ```js save="a.mjs"              any language: written to that file, for a later block to run
 //   ```text output                  right after a block: these lines appear in this order;
 //                                   `...` in a line stands for anything
 
@@ -20,6 +21,8 @@ export interface Block {
   code: string;
   /** The text after which the program is left running. */
   until?: string;
+  /** The file to write it to instead of running it. */
+  save?: string;
   /** Commands that must be found. */
   with: string[];
   /** Lines expected in the output. */
@@ -67,7 +70,8 @@ export function runnableBlocks(path: string, text: string): Block[] {
       last.output.push(...code.split("\n").filter((one) => one.trim() !== ""));
     }
     last = undefined;
-    if (mark !== "run") continue;
+    const save = attribute(info, "save");
+    if (mark !== "run" && save === undefined) continue;
     const until = attribute(info, "until");
     last = {
       path,
@@ -75,6 +79,7 @@ export function runnableBlocks(path: string, text: string): Block[] {
       language,
       code,
       ...(until === undefined ? {} : { until }),
+      ...(save === undefined ? {} : { save }),
       with: (attribute(info, "with") ?? "").split(/\s+/).filter((name) => name !== ""),
       output: [],
     };

@@ -49,6 +49,11 @@ Deno.test("runnableBlocks() finds marked blocks with their attributes and output
   ]);
 });
 
+Deno.test("runnableBlocks() finds blocks to be saved for a later one", () => {
+  const [block, ...others] = runnableBlocks("a.md", '```js save="a.mjs"\none();\n```\n');
+  assertEquals([block?.save, block?.code, others.length], ["a.mjs", "one();\n", 0]);
+});
+
 Deno.test("runnableBlocks() refuses an open fence and output of nothing", () => {
   assertThrows(() => runnableBlocks("a.md", "```sh run\nx"), Error, "never closed");
   assertThrows(() => runnableBlocks("a.md", "```text output\nx\n```"), Error, "a.md:1");
