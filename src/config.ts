@@ -7,9 +7,14 @@ import { DEFAULT_USER } from "./broker/users.ts";
 import { ConfigError } from "./config/config_error.ts";
 import { applyEnvironment, CONFIG_VARIABLE } from "./config/environment.ts";
 import { applyFile } from "./config/file.ts";
-import { readFlags } from "./config/flags.ts";
+import { type Flags, readFlags } from "./config/flags.ts";
 import { helpText } from "./config/help.ts";
-import type { Config } from "./config/settings.ts";
+import {
+  type Config,
+  DEFAULT_DATA_DIR,
+  DEFAULT_DISK_FREE_BYTES_MIN,
+  orderOf,
+} from "./config/settings.ts";
 
 export { ConfigError } from "./config/config_error.ts";
 export type { Config } from "./config/settings.ts";
@@ -17,6 +22,7 @@ export type { Config } from "./config/settings.ts";
 /** What a command line asks for. */
 export type Command =
   | { readonly kind: "run"; readonly config: Config }
+  | { readonly kind: "check"; readonly dataDir: string }
   | { readonly kind: "help"; readonly text: string }
   | { readonly kind: "version" };
 
@@ -33,6 +39,9 @@ export function defaultConfig(): Config {
     bind: "127.0.0.1",
     amqpPort: 5672,
     httpPort: 15672,
+    dataDir: DEFAULT_DATA_DIR,
+    isSynced: true,
+    diskFreeBytesMin: DEFAULT_DISK_FREE_BYTES_MIN,
     logLevel: "warn",
     users: [DEFAULT_USER],
     limits: { ...DEFAULT_LIMITS },
@@ -41,20 +50,44 @@ export function defaultConfig(): Config {
 
 /** Reads every source; throws {@linkcode ConfigError} with one clear line. */
 export function loadCommand(sources: ConfigSources): Command {
-  const flags = readFlags(sources.args);
+  const isCheck = sources.args[0] === "check";
+  const flags = readFlags(isCheck ? sources.args.slice(1) : sources.args);
   if (flags.wantsHelp) return { kind: "help", text: helpText() };
   if (flags.wantsVersion) return { kind: "version" };
+  const config = readConfig(sources, flags);
+  if (!isCheck) return { kind: "run", config };
+  const other = flags.values.find(({ setting }) => setting.name !== "data-dir");
+  if (other !== undefined) {
+    throw ConfigError.forName("flag of check", `--${other.setting.name}`, CHECK_FLAGS);
+  }
+  if (config.dataDir === null) throw new ConfigError("check: --memory leaves nothing to check");
+  return { kind: "check", dataDir: config.dataDir };
+}
+
+const CHECK_FLAGS = ["--data-dir", "--config"];
+
+function readConfig(sources: ConfigSources, flags: Flags): Config {
   const environment = readEnvironment(sources);
   const config = defaultConfig();
   const path = flags.configPath ?? environment[CONFIG_VARIABLE];
   if (path !== undefined) applyFile(config, readFile(sources, path), path);
   applyEnvironment(config, environment);
-  for (const { setting, text } of flags.values) {
+  refuseTwoPlaces(flags);
+  // A setting that gives several others a value comes before those that give one of them another.
+  const values = [...flags.values].sort((a, b) => orderOf(a.setting) - orderOf(b.setting));
+  for (const { setting, text } of values) {
     if (!setting.applyText(config, text)) {
       throw ConfigError.forValue(`--${setting.name}`, text, setting.accepted);
     }
   }
-  return { kind: "run", config };
+  return config;
+}
+
+function refuseTwoPlaces(flags: Flags): void {
+  const has = (name: string) => flags.values.some(({ setting }) => setting.name === name);
+  if (has("memory") && has("data-dir")) {
+    throw new ConfigError("--memory and --data-dir exclude each other, use one of them");
+  }
 }
 
 function readEnvironment(sources: ConfigSources): Readonly<Record<string, string>> {

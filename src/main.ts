@@ -1,14 +1,16 @@
 // The executable door: settings, then the server, then the ready line, then signals. Run by a person or
 // a supervisor; whatever goes wrong on the way is one line on standard error and exit code 1.
 
+import { checkFolder } from "./check.ts";
 import { type Config, ConfigError, loadCommand } from "./config.ts";
 import { loadRuntime } from "./runtime/detect.ts";
 import { LineLogger } from "./runtime/line_logger.ts";
 import { formatAddress, ListenError } from "./runtime/listen_error.ts";
-import type { Runtime } from "./runtime/port.ts";
+import type { Process, Runtime } from "./runtime/port.ts";
 import { SystemClock } from "./runtime/system_clock.ts";
 import { SystemLoop } from "./runtime/system_loop.ts";
 import { Server } from "./server.ts";
+import { StorageError, storageOf } from "./storage.ts";
 import { VERSION } from "./version.ts";
 
 async function main(runtime: Runtime): Promise<void> {
@@ -25,9 +27,19 @@ async function main(runtime: Runtime): Promise<void> {
     case "version":
       process.writeOut(`reprise ${VERSION}\n`);
       return;
+    case "check":
+      if (!printCheck(process, command.dataDir)) process.exit(1);
+      return;
     case "run":
       await run(runtime, command.config);
   }
+}
+
+/** Prints what a data folder holds; whether it is whole. */
+function printCheck(process: Process, folder: string): boolean {
+  const { lines, isWhole } = checkFolder(folder);
+  process.writeOut(lines.map((line) => `${line}\n`).join(""));
+  return isWhole;
 }
 
 async function run(runtime: Runtime, config: Config): Promise<void> {
@@ -49,6 +61,7 @@ async function run(runtime: Runtime, config: Config): Promise<void> {
     http: { host: config.bind, port: config.httpPort },
     users: config.users,
     limits: config.limits,
+    storage: storageOf(config),
     clock,
     loop: new SystemLoop(),
     logger,
@@ -82,7 +95,9 @@ function describe(error: unknown): string {
 }
 
 function oneLine(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof ListenError) return error.message;
+  const isClear = error instanceof ConfigError || error instanceof ListenError ||
+    error instanceof StorageError;
+  if (isClear) return error.message;
   return `could not start: ${describe(error)}`;
 }
 

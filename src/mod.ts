@@ -17,6 +17,7 @@ import type { Clock } from "./schedule/clock.ts";
 import { VirtualClock } from "./schedule/virtual_clock.ts";
 import type { HostLoop } from "./session/host_loop.ts";
 import { type Address, Server } from "./server.ts";
+import { storageOf } from "./storage.ts";
 
 export type { Limits } from "./broker/limits.ts";
 export type { LogFields, Logger, LogLevel } from "./lib/logger.ts";
@@ -24,6 +25,7 @@ export { ConfigError } from "./config/config_error.ts";
 export type { UserInput } from "./config/users.ts";
 export { ListenError } from "./runtime/listen_error.ts";
 export type { Address } from "./server.ts";
+export { StorageError } from "./storage.ts";
 export { VERSION } from "./version.ts";
 
 /** Where a port of the broker is opened. */
@@ -45,12 +47,26 @@ export interface BrokerOptions {
   /** Limits that differ from the defaults. */
   limits?: Partial<Limits>;
   /**
+   * Folder that keeps durable queues and persistent messages; one broker at a time may use it. When
+   * left out, everything is in memory and ends with the broker.
+   */
+  dataDir?: string;
+  /** Confirms messages before the disk has them: faster, and lost if the machine loses power. */
+  noSync?: boolean;
+  /** Publishers wait while the disk has less room than this: bytes, or text like `512M`. */
+  diskFreeMin?: number | string;
+  /** Memory the whole process is to stay below: bytes, or text like `2G`. */
+  maxMemory?: number | string;
+  /**
    * `system` for real time, the default. With `virtual` time stands still until `broker.clock.advance`
    * moves it: delays, expirations and timeouts happen then and only then, and clients need not send
    * heartbeats.
    */
   clock?: "system" | "virtual";
-  /** Milliseconds since the epoch at which a virtual clock starts; the real time when left out. */
+  /**
+   * Milliseconds since the epoch at which a virtual clock starts; the real time when left out, and
+   * never before the time that the data folder has reached.
+   */
   startTime?: number;
   /** Seed of jitter and generated names, to make a run repeatable; random when left out. */
   seed?: number;
@@ -76,6 +92,10 @@ const OPTION_NAMES = [
   "http",
   "users",
   "limits",
+  "dataDir",
+  "noSync",
+  "diskFreeMin",
+  "maxMemory",
   "clock",
   "startTime",
   "seed",
@@ -105,7 +125,8 @@ export interface Broker extends AsyncDisposable {
 export const Broker: {
   /**
    * Starts a broker and resolves when it accepts clients. Rejects with {@linkcode ConfigError} for an
-   * option that cannot be used and with `ListenError` when a port cannot be opened.
+   * option that cannot be used, with {@linkcode StorageError} when the data folder cannot be used, and
+   * with {@linkcode ListenError} when a port cannot be opened.
    *
    * @example
    * ```ts
@@ -134,7 +155,9 @@ async function start(options: BrokerOptions = {}): Promise<Broker> {
     http: options.http ? addressOf(options.http, config.httpPort) : null,
     users: config.users,
     limits: config.limits,
+    storage: storageOf(config),
     clock: time.clock,
+    ...(time.setWall === undefined ? {} : { setWall: time.setWall }),
     loop: time.loop,
     logger: options.logger ?? SILENT_LOGGER,
     // Clients send heartbeats in real time, which has nothing to do with a virtual clock.
@@ -166,6 +189,7 @@ interface Time {
   readonly clock: Clock;
   readonly loop: HostLoop;
   readonly virtual: VirtualLoop | null;
+  readonly setWall?: (wallMs: number) => void;
 }
 
 function timeOf(options: BrokerOptions): Time {
@@ -174,11 +198,11 @@ function timeOf(options: BrokerOptions): Time {
   }
   const clock = new VirtualClock(options.startTime ?? Date.now());
   const loop = new VirtualLoop(clock);
-  return { clock, loop, virtual: loop };
+  return { clock, loop, virtual: loop, setWall: (wallMs) => clock.setWall(wallMs) };
 }
 
 function configOf(options: BrokerOptions): Config {
-  const config = defaultConfig();
+  const config: Config = { ...defaultConfig(), dataDir: null };
   const unknown = Object.keys(options).find((key) => !OPTION_NAMES.includes(key));
   if (unknown !== undefined) throw ConfigError.forName("option", unknown, OPTION_NAMES);
   const { clock = "system", users, amqp, http, limits } = options;
@@ -197,6 +221,10 @@ function configOf(options: BrokerOptions): Config {
     apply("bind", http.host, "http.host");
     apply("http-port", http.port, "http.port");
   }
+  apply("data-dir", options.dataDir, "dataDir");
+  apply("no-sync", options.noSync, "noSync");
+  apply("disk-free-min", options.diskFreeMin, "diskFreeMin");
+  apply("max-memory", options.maxMemory, "maxMemory");
   if (limits !== undefined) applyLimits(config, limits, "limits");
   return config;
 }
@@ -214,7 +242,7 @@ function reachable({ host, port }: Address): string {
 function brokerClock(server: Server, time: Time): BrokerClock {
   return {
     get now() {
-      return time.clock.wallMs();
+      return server.nowMs;
     },
     async advance(ms: number): Promise<void> {
       if (time.virtual === null) {

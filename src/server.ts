@@ -2,6 +2,7 @@
 // them apart in the opposite one. main.ts and mod.ts start it; nothing else knows every layer.
 
 import type { Limits } from "./broker/limits.ts";
+import { residentBytesOf } from "./config/memory_split.ts";
 import { Broker } from "./broker/broker.ts";
 import { type UserConfig, Users } from "./broker/users.ts";
 import type { Logger } from "./lib/logger.ts";
@@ -16,6 +17,7 @@ import { Scheduler } from "./schedule/scheduler.ts";
 import { Engine } from "./session/engine.ts";
 import type { HostLoop } from "./session/host_loop.ts";
 import { FOLLOWED_RABBITMQ_VERSION } from "./session/server_properties.ts";
+import { Storage, type StorageOptions } from "./storage.ts";
 import { MemoryStore } from "./store/memory_store.ts";
 import { VERSION } from "./version.ts";
 
@@ -39,7 +41,11 @@ export interface ServerOptions {
   readonly http: Address | null;
   readonly users: readonly UserConfig[];
   readonly limits: Limits;
+  /** How things are kept; null for in memory alone. */
+  readonly storage: StorageOptions | null;
   readonly clock: Clock;
+  /** Puts a clock that is moved by hand to the time that the data folder has reached. */
+  readonly setWall?: (wallMs: number) => void;
   readonly loop: HostLoop;
   readonly logger: Logger;
   /** Whether peers that send no heartbeats are given up. */
@@ -56,20 +62,27 @@ export class Server {
   readonly broker: Broker;
   readonly #options: ServerOptions;
   readonly #node: NodeInfo;
+  readonly #storage: Storage | null;
+  readonly #time: BrokerTime;
+  #failure: { readonly error: unknown } | null = null;
   #amqp: StreamListener | null = null;
   #http: Listener | null = null;
   #sampler: ReturnType<typeof setInterval> | undefined;
   #stopping: Promise<void> | null = null;
 
   /** Puts the layers together; {@linkcode Server.start} is the way to one that listens. */
-  constructor(options: ServerOptions) {
+  constructor(options: ServerOptions, storage: Storage | null) {
     const { runtime, loop, logger, limits } = options;
     const random = new Prng(options.seed);
     const nextRandom = () => random.nextFloat();
     this.#options = options;
     this.#node = nodeInfo(runtime);
+    this.#storage = storage;
+    const lastTimeMs = storage?.lastTimeMs ?? 0;
+    if (lastTimeMs > options.clock.wallMs()) options.setWall?.(lastTimeMs);
+    this.#time = new BrokerTime(options.clock, lastTimeMs);
     this.broker = new Broker({
-      store: new MemoryStore(),
+      store: storage?.store ?? new MemoryStore(),
       scheduler: new Scheduler(),
       limits,
       logger,
@@ -78,7 +91,7 @@ export class Server {
     });
     this.engine = new Engine({
       broker: this.broker,
-      time: new BrokerTime(options.clock),
+      time: this.#time,
       loop,
       logger,
       random: nextRandom,
@@ -92,9 +105,14 @@ export class Server {
     });
   }
 
-  /** Starts a node; rejects with `ListenError` when a port cannot be opened, leaving nothing behind. */
+  /**
+   * Starts a node, with what its data folder holds. Rejects with `StorageError` when the folder cannot
+   * be used and with `ListenError` when a port cannot be opened, leaving nothing open behind.
+   */
   static async start(options: ServerOptions): Promise<Server> {
-    const server = new Server(options);
+    const startMs = options.clock.monotonicMs();
+    const server = new Server(options, openStorage(options));
+    server.#restore(() => options.clock.monotonicMs() - startMs);
     try {
       await server.#listen();
     } catch (error) {
@@ -102,6 +120,11 @@ export class Server {
       throw error;
     }
     return server;
+  }
+
+  /** Broker time now, ms since the epoch. */
+  get nowMs(): number {
+    return this.#time.nowMs();
   }
 
   /** Where AMQP clients connect. */
@@ -122,6 +145,19 @@ export class Server {
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
+  }
+
+  #restore(elapsedMs: () => number): void {
+    const storage = this.#storage;
+    if (storage === null) return;
+    try {
+      this.engine.turn(() => storage.restore(this.broker, elapsedMs));
+    } catch (error) {
+      this.engine.halt();
+      storage.abandon();
+      throw error;
+    }
+    if (this.#failure !== null) throw this.#failure.error;
   }
 
   async #listen(): Promise<void> {
@@ -149,6 +185,7 @@ export class Server {
       totals: () => this.#totals(),
       monotonicMs: () => clock.monotonicMs(),
       residentBytes: () => runtime.process.residentBytes(),
+      storage: () => this.#storage?.info() ?? null,
     });
   }
 
@@ -181,16 +218,28 @@ export class Server {
     clearInterval(this.#sampler);
     await this.#http?.close();
     await this.#amqp?.closeStreams(graceMs);
-    this.#options.loop.disarm();
+    this.engine.halt();
+    // After a failure the folder has been given back already, as it was on the disk.
+    if (this.#failure === null) await this.#storage?.close(this.#time.nowMs());
   }
 
-  // Half-applied state must not be seen by anyone: no close frames, the streams just end.
+  // Half-applied state must not be seen by anyone: nothing more is written, no close frames are sent,
+  // the streams just end.
   #fail(error: unknown): void {
+    this.#failure = { error };
+    this.#storage?.abandon();
     const text = error instanceof Error ? error.stack ?? error.message : String(error);
     this.#options.logger.log("error", "the broker failed and stops", { error: text });
     this.#stopping ??= Promise.resolve(this.#amqp?.close()).then(() => this.#tearDown(0));
     this.#options.onFatal(error);
   }
+}
+
+function openStorage(options: ServerOptions): Storage | null {
+  const { storage, logger, limits, seed } = options;
+  if (storage === null) return null;
+  const residentBytesMax = residentBytesOf(limits.memoryBytesMax);
+  return Storage.open(storage, { logger, residentBytesMax, seed });
 }
 
 function nodeInfo(runtime: Runtime): NodeInfo {

@@ -54,9 +54,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "version.ts": pure(),
   config: shell(["lib", "broker", "version.ts"]),
   "config.ts": shell(["lib", "broker", "config", "version.ts"]),
-  "server.ts": shell(EVERYTHING),
-  "mod.ts": shell([...EVERYTHING, "server.ts"]),
-  "main.ts": shell([...EVERYTHING, "server.ts"]),
+  // The two that open a data folder: to run on it, and to look at it.
+  "storage.ts": shell(["lib", "broker", "store", "management", "runtime"]),
+  "check.ts": shell(["lib", "broker", "store", "runtime", "storage.ts"]),
+  "server.ts": shell([...EVERYTHING, "storage.ts"]),
+  "mod.ts": shell([...EVERYTHING, "server.ts", "storage.ts"]),
+  "main.ts": shell([...EVERYTHING, "server.ts", "storage.ts", "check.ts"]),
 };
 
 /** The room a project path belongs to, or undefined outside of src/ and core-wasm/. */

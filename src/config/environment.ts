@@ -2,7 +2,7 @@
 // other names are nobody's business; one of ours that does not exist is refused like a wrong flag.
 
 import { ConfigError } from "./config_error.ts";
-import { type Config, SETTINGS, variableOf } from "./settings.ts";
+import { type Config, type Setting, SETTINGS, variableOf } from "./settings.ts";
 
 /** Names a configuration file, like `--config`. */
 export const CONFIG_VARIABLE = "REPRISE_CONFIG";
@@ -14,15 +14,21 @@ export function applyEnvironment(
   config: Config,
   environment: Readonly<Record<string, string>>,
 ): void {
-  for (const [name, text] of Object.entries(environment)) {
-    if (!name.startsWith(PREFIX) || name === CONFIG_VARIABLE) continue;
-    const setting = SETTINGS.find((candidate) => variableOf(candidate) === name);
-    if (setting === undefined) {
-      const accepted = [...SETTINGS.map(variableOf), CONFIG_VARIABLE];
-      throw ConfigError.forName("environment variable", name, accepted);
-    }
-    if (!setting.applyText(config, text)) {
-      throw ConfigError.forValue(name, text, setting.accepted);
-    }
+  const names = Object.keys(environment).filter((name) => name.startsWith(PREFIX));
+  const unknown = names.find((name) => name !== CONFIG_VARIABLE && settingOf(name) === undefined);
+  if (unknown !== undefined) {
+    const accepted = [...SETTINGS.map(variableOf), CONFIG_VARIABLE];
+    throw ConfigError.forName("environment variable", unknown, accepted);
   }
+  // An environment has no order of its own; the table's is always the same.
+  for (const setting of SETTINGS) {
+    const name = variableOf(setting);
+    const text = environment[name];
+    if (text === undefined || setting.applyText(config, text)) continue;
+    throw ConfigError.forValue(name, text, setting.accepted);
+  }
+}
+
+function settingOf(name: string): Setting | undefined {
+  return SETTINGS.find((candidate) => variableOf(candidate) === name);
 }

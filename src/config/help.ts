@@ -13,6 +13,10 @@ export function helpText(): string {
   return [
     "reprise: an AMQP 0-9-1 broker with automatic retries",
     "",
+    "  reprise [options]                runs the broker",
+    "  reprise check [--data-dir DIR]   says what a data folder holds and whether it is whole; changes",
+    "                                   nothing, exit code 1 for damage",
+    "",
     "Options (defaults in parentheses):",
     ...main.map(settingLine),
     line("--config FILE", "JSON file with the settings below flags and environment"),

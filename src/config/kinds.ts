@@ -40,16 +40,43 @@ export function word(accepted: string): Kind<string> {
   return { accepted, fromText: check, fromJson: check };
 }
 
-/** A switch that can only be on. */
-export function onlyTrue(accepted: string): Kind<true> {
-  return {
-    accepted,
-    fromText: (text) => text === "true" ? true : undefined,
-    fromJson: (value) => value === true ? true : undefined,
-  };
+/** On or off. */
+export const onOff: Kind<boolean> = {
+  accepted: "true or false",
+  fromText: (text) => text === "true" ? true : text === "false" ? false : undefined,
+  fromJson: (value) => typeof value === "boolean" ? value : undefined,
+};
+
+/** The path of a folder. */
+export const folderPath: Kind<string> = {
+  accepted: "the path of a folder",
+  fromText: checkPath,
+  fromJson: (value) => typeof value === "string" ? checkPath(value) : undefined,
+};
+
+function checkPath(text: string): string | undefined {
+  return text.trim() === "" || text.includes("\0") ? undefined : text;
 }
 
-/** Nothing is accepted; `reason` says what to do instead. */
-export function refused(reason: string): Kind<never> {
-  return { accepted: reason, fromText: () => undefined, fromJson: () => undefined };
+const UNIT_BYTES: Readonly<Record<string, number>> = {
+  "": 1,
+  k: 1024,
+  m: 1024 ** 2,
+  g: 1024 ** 3,
+  t: 1024 ** 4,
+};
+
+/** Amounts of bytes from `min`, with a unit if one likes: `512M` are 512 · 1024 · 1024 bytes. */
+export function byteAmount(min: number): Kind<number> {
+  const check = (bytes: number) => Number.isSafeInteger(bytes) && bytes >= min ? bytes : undefined;
+  const fromText = (text: string) => {
+    const [, digits, unit] = /^(\d{1,16})([KMGTkmgt]?)(?:i?[Bb])?$/.exec(text) ?? [];
+    if (digits === undefined) return undefined;
+    return check(Number(digits) * UNIT_BYTES[unit!.toLowerCase()]!);
+  };
+  return {
+    accepted: `an amount of bytes from ${min}, like 1500000000, 900K, 512M or 4G`,
+    fromText,
+    fromJson: (value) => typeof value === "string" ? fromText(value) : check(value as number),
+  };
 }

@@ -5,8 +5,9 @@ import { DEFAULT_LIMITS, type Limits } from "../broker/limits.ts";
 import type { UserConfig } from "../broker/users.ts";
 import { LOG_LEVELS, type LogLevel } from "../lib/logger.ts";
 import { ConfigError } from "./config_error.ts";
-import { type Kind, oneOf, onlyTrue, refused, wholeNumber, word } from "./kinds.ts";
+import { byteAmount, folderPath, type Kind, oneOf, onOff, wholeNumber, word } from "./kinds.ts";
 import { LIMIT_RANGES } from "./limit_ranges.ts";
+import { MAX_MEMORY_BYTES_MIN, messageBytesOf } from "./memory_split.ts";
 import { userList } from "./users.ts";
 
 /** Everything a node can be told. */
@@ -17,6 +18,12 @@ export interface Config {
   amqpPort: number;
   /** 0 = any free one. */
   httpPort: number;
+  /** Folder of the store on disk; null keeps everything in memory. */
+  dataDir: string | null;
+  /** False: messages count as safe once the operating system has them. */
+  isSynced: boolean;
+  /** Publishers wait while the disk of the data folder has less room than this, bytes. */
+  diskFreeBytesMin: number;
   logLevel: LogLevel;
   users: readonly UserConfig[];
   limits: Limits;
@@ -72,6 +79,11 @@ function setting<T>(options: SettingOptions<T>): Setting {
 
 const PORT_MAX = 65_535;
 
+/** Where a node keeps its data unless it is told: a folder in the working directory. */
+export const DEFAULT_DATA_DIR = "reprise-data";
+/** Room on the disk below which publishers wait: some log files, and a snapshot of a large state. */
+export const DEFAULT_DISK_FREE_BYTES_MIN = 256 * 1024 * 1024;
+
 const MAIN_SETTINGS: readonly Setting[] = [
   setting({
     name: "bind",
@@ -92,17 +104,36 @@ const MAIN_SETTINGS: readonly Setting[] = [
     assign: (config, value) => config.httpPort = value,
   }),
   setting({
+    name: "data-dir",
+    help: `folder that keeps what must survive (${DEFAULT_DATA_DIR})`,
+    kind: folderPath,
+    assign: (config, value) => config.dataDir = value,
+  }),
+  setting({
     name: "memory",
-    help: "keep messages in memory (the only store of this version)",
-    kind: onlyTrue("true (memory is the only store of this version)"),
-    assign: () => {},
+    help: "keep everything in memory: nothing survives the end of the process",
+    kind: onOff,
+    assign: (config, value) => config.dataDir = value ? null : config.dataDir ?? DEFAULT_DATA_DIR,
     isSwitch: true,
   }),
   setting({
-    name: "data-dir",
-    help: "not in this version: messages are kept in memory",
-    kind: refused("--memory or nothing: a store on disk comes in a later version"),
-    assign: () => {},
+    name: "no-sync",
+    help: "confirm before the disk has it: faster, and lost if the machine loses power",
+    kind: onOff,
+    assign: (config, value) => config.isSynced = !value,
+    isSwitch: true,
+  }),
+  setting({
+    name: "disk-free-min",
+    help: "publishers wait while the disk has less room than this (256M)",
+    kind: byteAmount(0),
+    assign: (config, value) => config.diskFreeBytesMin = value,
+  }),
+  setting({
+    name: "max-memory",
+    help: "memory the whole process is to stay below; sets --memory-bytes-max",
+    kind: byteAmount(MAX_MEMORY_BYTES_MIN),
+    assign: (config, value) => config.limits.memoryBytesMax = messageBytesOf(value),
   }),
   setting({
     name: "log-level",
@@ -149,6 +180,11 @@ export function applyOption(
   if (!found.applyJson(config, option.value)) {
     throw ConfigError.forValue(option.shownAs, option.value, found.accepted);
   }
+}
+
+/** Where a setting stands in the table: values of one source are applied in this order. */
+export function orderOf(setting: Setting): number {
+  return SETTINGS.indexOf(setting);
 }
 
 /** `amqp-port` as the file and the library door write it: `amqpPort`. */

@@ -2,6 +2,7 @@
 // the process that only server.ts knows. Given to createApp; the API reaches for nothing else.
 
 import type { Broker } from "../broker/broker.ts";
+import type { Histogram } from "../broker/metrics.ts";
 import type { User } from "../broker/users.ts";
 
 /** A port this node listens on. */
@@ -30,6 +31,26 @@ export interface NodeInfo {
   readonly platform: string;
 }
 
+/** The data folder as it is now. */
+export interface StorageInfo {
+  readonly folder: string;
+  /** Whether confirms wait for the disk. */
+  readonly isSynced: boolean;
+  /** Persistent messages cannot be kept at the moment. */
+  readonly isReadOnly: boolean;
+  /** Room on the disk, bytes; null when it does not say. */
+  readonly freeBytes: number | null;
+  /** Room below which publishers wait, bytes. */
+  readonly freeBytesMin: number;
+  readonly isDiskLow: boolean;
+  /** Data files by kind. */
+  readonly files: readonly { kind: string; fileCount: number; byteCount: number }[];
+  /** Bytes appended to the commit log since the start. */
+  readonly loggedBytes: number;
+  /** How long syncs of the commit log and the other files took. */
+  readonly syncSeconds: Histogram;
+}
+
 /** The node as the HTTP API sees it. */
 export interface ManagementContext {
   readonly broker: Broker;
@@ -42,6 +63,8 @@ export interface ManagementContext {
   monotonicMs(): number;
   /** Memory of the whole process, bytes. */
   residentBytes(): number;
+  /** The data folder; null when everything is in memory. */
+  storage(): StorageInfo | null;
 }
 
 /** What the runtime's HTTP adapter says about a request. */

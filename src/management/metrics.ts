@@ -2,7 +2,7 @@
 // the same, so that common dashboards draw; ours begin with `reprise_`. Aggregated over queues.
 
 import type { Broker } from "../broker/broker.ts";
-import type { ManagementContext } from "./context.ts";
+import type { ManagementContext, StorageInfo } from "./context.ts";
 import { PrometheusText } from "./prometheus_text.ts";
 
 const PROTOCOL = { protocol: "amqp091" };
@@ -16,6 +16,7 @@ export function metricsText(context: ManagementContext): string {
   deadLetters(page, context.broker);
   retries(page, context.broker);
   memory(page, context);
+  storage(page, context);
   return page.text;
 }
 
@@ -155,9 +156,30 @@ function memory(page: PrometheusText, context: ManagementContext): void {
   const limit = broker.limits.memoryBytesMax;
   page.gauge("reprise_message_memory_bytes", "Memory held for messages", broker.memoryBytes);
   page.gauge("reprise_message_memory_limit_bytes", "Memory at which publishers wait", limit);
-  page.gauge(
-    "reprise_publishers_blocked",
-    "1 while publishers wait",
-    Number(broker.isMemoryBlocked),
-  );
+  const isBlocked = Number(broker.blockReason !== null);
+  page.gauge("reprise_publishers_blocked", "1 while publishers wait", isBlocked);
+}
+
+function storage(page: PrometheusText, context: ManagementContext): void {
+  const info = context.storage();
+  if (info === null) return;
+  if (info.freeBytes !== null) {
+    const help = "Room on the disk of the data folder";
+    page.gauge("rabbitmq_disk_space_available_bytes", help, info.freeBytes);
+  }
+  const limitHelp = "Room on the disk below which publishers wait";
+  page.gauge("rabbitmq_disk_space_available_limit_bytes", limitHelp, info.freeBytesMin);
+  const lowHelp = "1 while the disk has less room than it must have";
+  page.gauge("reprise_store_disk_low", lowHelp, Number(info.isDiskLow));
+  const readOnlyHelp = "1 while persistent messages are refused because the log takes no writes";
+  page.gauge("reprise_store_read_only", readOnlyHelp, Number(info.isReadOnly));
+  const byKind = (value: (file: StorageInfo["files"][number]) => number) =>
+    info.files.map((file) => ({ value: value(file), labels: { kind: file.kind } }));
+  const filesHelp = "Data files, by what they hold";
+  page.gauges("reprise_store_files", filesHelp, byKind(({ fileCount }) => fileCount));
+  const bytesHelp = "Bytes of data files, by what they hold";
+  page.gauges("reprise_store_bytes", bytesHelp, byKind(({ byteCount }) => byteCount));
+  const loggedHelp = "Bytes appended to the commit log";
+  page.counter("reprise_store_logged_bytes_total", loggedHelp, info.loggedBytes);
+  page.histogram("reprise_store_sync_seconds", "Time a sync took", info.syncSeconds);
 }

@@ -24,6 +24,16 @@ export class PrometheusText {
     this.#sample(name, value, labels);
   }
 
+  /** Adds several values of one name, told apart by their labels. */
+  gauges(
+    name: string,
+    help: string,
+    samples: readonly { value: number; labels: Labels }[],
+  ): void {
+    this.#head(name, help, "gauge");
+    for (const { value, labels } of samples) this.#sample(name, value, labels);
+  }
+
   /** Adds a value that only grows. */
   counter(name: string, help: string, value: number, labels: Labels = {}): void {
     this.#head(name, help, "counter");

@@ -26,6 +26,11 @@ const OPEN_FLAGS: Readonly<Record<OpenMode, string>> = {
   readwrite: "r+",
 };
 
+/** Whether there is a folder at a path. @throws DiskError when that may not be known */
+export function isFolder(path: string): boolean {
+  return attempt(path, () => fs.existsSync(path) && fs.statSync(path).isDirectory());
+}
+
 /** The files of one data folder on a real disk. */
 export class FolderFileSystem implements FileSystem {
   /** The absolute path of the data folder. */

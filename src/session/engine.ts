@@ -154,6 +154,12 @@ export class Engine {
     });
   }
 
+  /** No turn is run from here on: what they work on is about to be closed. */
+  halt(): void {
+    this.#isDead = true;
+    this.#loop.disarm();
+  }
+
   // --- turns
 
   // The hot entry: like #turn, but without a closure per event.

@@ -3,6 +3,7 @@
 
 import { DEFAULT_USER, Users } from "../../src/broker/users.ts";
 import { createApp, type ManagementApp } from "../../src/management/app.ts";
+import type { StorageInfo } from "../../src/management/context.ts";
 import { TestBroker } from "./test_broker.ts";
 
 /** JSON of any shape, for tests that know what they expect. */
@@ -37,6 +38,7 @@ export class TestManagement {
   monotonicMs = 0;
   turnCount = 0;
   residentBytes = 123_456;
+  storage: StorageInfo | null = null;
 
   constructor() {
     this.test = new TestBroker({ users: new Users(USERS) });
@@ -59,6 +61,7 @@ export class TestManagement {
       totals: () => ({ connectionCount: 3, channelCount: 4 }),
       monotonicMs: () => this.monotonicMs,
       residentBytes: () => this.residentBytes,
+      storage: () => this.storage,
     });
   }
 

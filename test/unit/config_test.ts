@@ -55,9 +55,72 @@ Deno.test("loadCommand() reads every main flag in both spellings", () => {
 });
 
 Deno.test("loadCommand() accepts --memory bare, with a value and from the environment", () => {
-  assertEquals(run(["--memory"]), defaultConfig());
-  assertEquals(run(["--memory=true", "--amqp-port", "1"]).amqpPort, 1);
-  assertEquals(run([], { REPRISE_MEMORY: "true" }), defaultConfig());
+  assertEquals(run([]).dataDir, "reprise-data");
+  assertEquals(run(["--memory"]).dataDir, null);
+  assertEquals(run(["--memory=true", "--amqp-port", "1"]).dataDir, null);
+  assertEquals(run([], { REPRISE_MEMORY: "true" }).dataDir, null);
+  assertEquals(run(["--memory=false"], { REPRISE_MEMORY: "true" }).dataDir, "reprise-data");
+});
+
+Deno.test("loadCommand() takes the data folder from every source and refuses two places", () => {
+  assertEquals(run(["--data-dir", "/tmp/x"]).dataDir, "/tmp/x");
+  assertEquals(run([], { REPRISE_DATA_DIR: "y z" }).dataDir, "y z");
+  assertEquals(run(["--config", "f"], {}, { f: '{"dataDir": "x"}' }).dataDir, "x");
+  assertEquals(run(["--data-dir=a"], { REPRISE_MEMORY: "true" }).dataDir, "a");
+  assertStringIncludes(refusal(["--data-dir", "a", "--memory"]), "exclude each other");
+  assertStringIncludes(refusal(["--data-dir="]), '--data-dir: "" is not accepted, use the path');
+});
+
+Deno.test("loadCommand() reads how the store is to work", () => {
+  const config = run(["--no-sync", "--disk-free-min", "50M"]);
+  assertEquals([config.isSynced, config.diskFreeBytesMin], [false, 50 * 1024 * 1024]);
+  assertEquals(run([]).isSynced, true);
+  assertEquals(run(["--no-sync=false"], { REPRISE_NO_SYNC: "true" }).isSynced, true);
+  const file = '{"noSync": true, "diskFreeMin": 1000}';
+  const fromFile = run(["--config", "f"], {}, { f: file });
+  assertEquals([fromFile.isSynced, fromFile.diskFreeBytesMin], [false, 1000]);
+});
+
+Deno.test("loadCommand() reads amounts of bytes with units", () => {
+  const mib = 1024 * 1024;
+  const amounts: [string, number][] = [
+    ["200000000", 200_000_000],
+    ["300000k", 300_000 * 1024],
+    ["512M", 512 * mib],
+    ["512MB", 512 * mib],
+    ["512MiB", 512 * mib],
+    ["2g", 2048 * mib],
+    ["1T", mib * mib],
+  ];
+  for (const [text, bytes] of amounts) {
+    assertEquals(run(["--disk-free-min", text]).diskFreeBytesMin, bytes, text);
+  }
+  for (const text of ["", "1.5G", "-1", "1X", "M", "9999999999T"]) {
+    assertStringIncludes(refusal([`--disk-free-min=${text}`]), "--disk-free-min: ");
+  }
+});
+
+Deno.test("loadCommand() gives messages what --max-memory leaves, or what is said", () => {
+  const mib = 1024 * 1024;
+  assertEquals(run(["--max-memory", "1G"]).limits.memoryBytesMax, 896 * mib);
+  assertEquals(run(["--max-memory", "128M"]).limits.memoryBytesMax, 64 * mib);
+  assertStringIncludes(refusal(["--max-memory", "100M"]), "--max-memory: ");
+  const both = ["--memory-bytes-max", "5000000", "--max-memory", "1G"];
+  assertEquals(run(both).limits.memoryBytesMax, 5_000_000);
+  const environment = { REPRISE_MEMORY_BYTES_MAX: "5000000", REPRISE_MAX_MEMORY: "1G" };
+  assertEquals(run([], environment).limits.memoryBytesMax, 5_000_000);
+  assertEquals(run(["--max-memory", "1G"], environment).limits.memoryBytesMax, 896 * mib);
+});
+
+Deno.test("loadCommand() knows the command that checks a folder", () => {
+  const check = (args: string[], environment = {}) => loadCommand(sources(args, environment));
+  assertEquals(check(["check"]), { kind: "check", dataDir: "reprise-data" });
+  assertEquals(check(["check", "--data-dir", "x"]), { kind: "check", dataDir: "x" });
+  const fromEnvironment = check(["check"], { REPRISE_DATA_DIR: "y" });
+  assertEquals(fromEnvironment, { kind: "check", dataDir: "y" });
+  assertEquals(check(["check", "--help"]).kind, "help");
+  assertStringIncludes(refusal(["check", "--amqp-port", "1"]), "unknown flag of check --amqp-port");
+  assertStringIncludes(refusal(["check", "x"]), "unknown argument x");
 });
 
 Deno.test("loadCommand() lets flags win over the environment and the environment over the file", () => {
@@ -113,21 +176,13 @@ Deno.test("loadCommand() refuses a wrong value with the accepted ones", () => {
     refusal(["--config", "f"], {}, { f: '{"limits": {"channelMax": 0}}' }),
     "f: limits: channelMax: 0 is not accepted, use a whole number from 1 to 65535",
   );
-  assertStringIncludes(refusal(["--memory=false"]), "--memory");
+  assertStringIncludes(refusal(["--memory=no"]), "--memory");
 });
 
 Deno.test("loadCommand() refuses a flag without its value", () => {
   assertStringIncludes(refusal(["--bind"]), "--bind: a value is missing");
   assertStringIncludes(refusal(["--bind", "--memory"]), "--bind: a value is missing");
   assertStringIncludes(refusal(["--config"]), "--config: a value is missing");
-});
-
-Deno.test("loadCommand() refuses --data-dir from every source and says what to do", () => {
-  const reason =
-    "is not accepted, use --memory or nothing: a store on disk comes in a later version";
-  assertStringIncludes(refusal(["--data-dir", "/tmp/x"]), reason);
-  assertStringIncludes(refusal([], { REPRISE_DATA_DIR: "/tmp/x" }), reason);
-  assertStringIncludes(refusal(["--config", "f"], {}, { f: '{"dataDir": "x"}' }), reason);
 });
 
 Deno.test("loadCommand() refuses unknown variables of ours and leaves others alone", () => {

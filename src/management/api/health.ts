@@ -7,7 +7,7 @@ import type { ManagementContext, ManagementEnv } from "../context.ts";
 /** The open health endpoint. */
 export function healthApi(context: ManagementContext): Hono<ManagementEnv> {
   return new Hono<ManagementEnv>().get("/", (c) => {
-    const isBlocked = context.turn(() => context.broker.isMemoryBlocked);
+    const isBlocked = context.turn(() => context.broker.blockReason !== null);
     return c.json({ status: "ok", publishers_blocked: isBlocked });
   });
 }

@@ -52,6 +52,7 @@ function overview(context: ManagementContext, rates: RateBook): Json {
     })),
     listeners: listenersJson(context),
     contexts: contextsJson(context),
+    storage: storageJson(context),
     object_totals: objectTotals(context),
     queue_totals: {
       ...withRates(depth(), rates.of(subjects.depth, depth)),
@@ -100,6 +101,25 @@ function contextsJson({ node, listeners }: ManagementContext): Json[] {
     port: String(port),
     ssl_opts: [],
   }));
+}
+
+// Ours: RabbitMQ tells of the disk with its nodes, under these names where they mean the same.
+function storageJson(context: ManagementContext): Json | null {
+  const info = context.storage();
+  if (info === null) return null;
+  return {
+    folder: info.folder,
+    synced: info.isSynced,
+    read_only: info.isReadOnly,
+    disk_free: info.freeBytes,
+    disk_free_limit: info.freeBytesMin,
+    disk_free_alarm: info.isDiskLow,
+    files: info.files.map(({ kind, fileCount, byteCount }) => ({
+      kind,
+      count: fileCount,
+      bytes: byteCount,
+    })),
+  };
 }
 
 function objectTotals(context: ManagementContext): Json {

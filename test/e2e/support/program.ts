@@ -91,7 +91,10 @@ export async function startBroker(
   args: readonly string[] = [],
   options: ProgramOptions = {},
 ): Promise<ReadyBroker> {
-  const program = new Program(["--amqp-port", "0", "--http-port", "0", ...args], options);
+  const isPlaced = args.some((arg) => arg === "--memory" || arg.startsWith("--data-dir"));
+  // The default is a folder in the working directory, which here is the project's.
+  const place = isPlaced ? [] : ["--memory"];
+  const program = new Program(["--amqp-port", "0", "--http-port", "0", ...place, ...args], options);
   const line = await program.firstLine();
   const [, amqp, http] = READY.exec(line) ?? [];
   if (amqp === undefined) {

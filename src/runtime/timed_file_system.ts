@@ -1,0 +1,65 @@
+// A disk that says how long its syncs take: wraps another one and passes everything on. server.ts puts it
+// around the data folder, because the layers that ask for a sync know no clock.
+
+import type { FileHandle, FileSystem, OpenMode } from "../store/file_system.ts";
+
+/** Told how long one sync took, failed or not. */
+export type OnSync = (elapsedMs: number) => void;
+
+/** The files of another file system, their syncs timed. */
+export class TimedFileSystem implements FileSystem {
+  readonly #inner: FileSystem;
+  readonly #onSync: OnSync;
+
+  /** Wraps `inner`. */
+  constructor(inner: FileSystem, onSync: OnSync) {
+    this.#inner = inner;
+    this.#onSync = onSync;
+  }
+
+  open(path: string, mode: OpenMode): FileHandle {
+    const handle = this.#inner.open(path, mode);
+    return mode === "read" ? handle : timed(handle, this.#onSync);
+  }
+
+  list(folder: string): string[] {
+    return this.#inner.list(folder);
+  }
+
+  makeFolder(folder: string): void {
+    this.#inner.makeFolder(folder);
+  }
+
+  removeFolder(folder: string): void {
+    this.#inner.removeFolder(folder);
+  }
+
+  rename(from: string, to: string): void {
+    this.#inner.rename(from, to);
+  }
+
+  remove(path: string): void {
+    this.#inner.remove(path);
+  }
+
+  syncFolder(folder: string): void {
+    this.#inner.syncFolder(folder);
+  }
+
+  freeBytes(): number {
+    return this.#inner.freeBytes();
+  }
+}
+
+// Only one method of a handle is timed, and writes are hot: the object itself stays what it was.
+function timed(handle: FileHandle, onSync: OnSync): FileHandle {
+  const sync = handle.sync.bind(handle);
+  handle.sync = (done) => {
+    const startMs = performance.now();
+    sync((error) => {
+      onSync(performance.now() - startMs);
+      done(error);
+    });
+  };
+  return handle;
+}

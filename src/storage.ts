@@ -1,0 +1,195 @@
+// The data folder of a node: takes its lock, opens the store in it, gives what is there to the broker,
+// and lets go of everything in the end. server.ts makes one for a node that keeps things; what is on
+// the disk is src/store's business.
+
+import type { Broker } from "./broker/broker.ts";
+import { Histogram } from "./broker/metrics.ts";
+import { restoreBroker } from "./broker/recovery.ts";
+import type { Logger } from "./lib/logger.ts";
+import type { StorageInfo } from "./management/context.ts";
+import { FolderFileSystem } from "./runtime/file_system.ts";
+import { type FolderLock, FolderLockedError, takeFolderLock } from "./runtime/folder_lock.ts";
+import { TimedFileSystem } from "./runtime/timed_file_system.ts";
+import { FileStore } from "./store/file_store.ts";
+import { DiskError, type FileSystem } from "./store/file_system.ts";
+import { StoreFormatError } from "./store/log/manifest.ts";
+
+/** Upper bounds of the histogram of syncs, seconds. */
+const SYNC_BOUNDS_SECONDS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2];
+
+const KINDS = ["log", "snapshot", "segment"] as const;
+
+/** How a node keeps things. */
+export interface StorageOptions {
+  /** The data folder; made when it is not there. */
+  readonly folder: string;
+  /** False: messages count as safe once the operating system has them. */
+  readonly isSynced: boolean;
+  /** Publishers wait while the disk has less room than this. */
+  readonly diskFreeBytesMin: number;
+}
+
+/** How a node with these settings keeps things; null for in memory alone. */
+export function storageOf(
+  settings: { dataDir: string | null; isSynced: boolean; diskFreeBytesMin: number },
+): StorageOptions | null {
+  const { dataDir, isSynced, diskFreeBytesMin } = settings;
+  return dataDir === null ? null : { folder: dataDir, isSynced, diskFreeBytesMin };
+}
+
+/** What {@linkcode Storage.open} needs besides. */
+export interface StorageParts {
+  readonly logger: Logger;
+  /** Contents of messages kept in memory before those on disk are given up, bytes. */
+  readonly residentBytesMax: number;
+  /** Seed of the checksums of a new folder: a random number below 2^32. */
+  readonly seed: number;
+}
+
+/** The data folder cannot be used; `message` is one clear line. */
+export class StorageError extends Error {
+  override readonly name = "StorageError";
+}
+
+/** An open data folder. */
+export class Storage {
+  readonly store: FileStore;
+  readonly #options: StorageOptions;
+  readonly #logger: Logger;
+  readonly #fs: FileSystem;
+  readonly #lock: FolderLock;
+  readonly #syncSeconds: Histogram;
+
+  constructor(
+    store: FileStore,
+    parts: { options: StorageOptions; logger: Logger; opened: OpenedFolder },
+  ) {
+    this.store = store;
+    this.#options = parts.options;
+    this.#logger = parts.logger;
+    this.#fs = parts.opened.fs;
+    this.#lock = parts.opened.lock;
+    this.#syncSeconds = parts.opened.syncSeconds;
+  }
+
+  /**
+   * Locks a folder and reads what is in it.
+   * @throws StorageError when it is in use, not ours to use, or the disk fails; nothing is changed then
+   */
+  static open(options: StorageOptions, parts: StorageParts): Storage {
+    const { logger } = parts;
+    const opened = openFolder(options.folder);
+    try {
+      const store = FileStore.open({
+        fs: opened.fs,
+        logger,
+        isSynced: options.isSynced,
+        freeBytesMin: options.diskFreeBytesMin,
+        residentBytesMax: parts.residentBytesMax,
+        seed: parts.seed,
+      });
+      if (!options.isSynced) {
+        const text = "messages are not synced: a loss of power loses some that were confirmed";
+        logger.log("warn", text, { folder: opened.lock.folder });
+      }
+      return new Storage(store, { options, logger, opened });
+    } catch (error) {
+      opened.lock.release();
+      throw refusal(options.folder, error);
+    }
+  }
+
+  /** Latest broker time of the life before, ms; 0 when there was none. */
+  get lastTimeMs(): number {
+    return this.store.recovered.lastTimeMs;
+  }
+
+  /** Gives a new broker, in its first turn, what was there; `elapsedMs` is what all of it took so far. */
+  restore(broker: Broker, elapsedMs: () => number): void {
+    const { damages, replayedBytes } = this.store.recovered;
+    for (const { file, offset, what } of damages) {
+      this.#logger.log("warn", "damage in the data folder", { file, offset, what });
+    }
+    const { queues, ready, delayed, missing } = restoreBroker(broker, this.store);
+    if (missing > 0) {
+      this.#logger.log("warn", "messages are missing with the file that held them", { missing });
+    }
+    this.#logger.log("info", "recovered", {
+      folder: this.#lock.folder,
+      queues,
+      ready,
+      delayed,
+      damages: damages.length,
+      replayedBytes,
+      milliseconds: Math.round(elapsedMs()),
+    });
+  }
+
+  /** The folder as it is now, for metrics. */
+  info(): StorageInfo {
+    const { store } = this;
+    return {
+      folder: this.#lock.folder,
+      isSynced: this.#options.isSynced,
+      isReadOnly: store.isReadOnly,
+      freeBytes: freeBytes(this.#fs),
+      freeBytesMin: this.#options.diskFreeBytesMin,
+      isDiskLow: store.isDiskLow,
+      files: KINDS.map((kind) => ({ kind, ...store.usage(kind) })),
+      loggedBytes: store.loggedBytes,
+      syncSeconds: this.#syncSeconds,
+    };
+  }
+
+  /** Makes everything safe and gives the folder back; no turn may follow. Rejects when it is not safe. */
+  async close(nowMs: number): Promise<void> {
+    try {
+      await this.store.close(nowMs);
+    } finally {
+      this.#lock.release();
+    }
+  }
+
+  /** Gives the folder back as it is on disk: the node has failed. */
+  abandon(): void {
+    this.store.abandon();
+    this.#lock.release();
+  }
+}
+
+interface OpenedFolder {
+  readonly fs: FileSystem;
+  readonly lock: FolderLock;
+  readonly syncSeconds: Histogram;
+}
+
+function openFolder(folder: string): OpenedFolder {
+  const syncSeconds = new Histogram(SYNC_BOUNDS_SECONDS);
+  try {
+    const real = new FolderFileSystem(folder);
+    const fs = new TimedFileSystem(real, (elapsedMs) => syncSeconds.observe(elapsedMs / 1000));
+    return { fs, lock: takeFolderLock(real.folder), syncSeconds };
+  } catch (error) {
+    throw refusal(folder, error);
+  }
+}
+
+/** What is said about a folder that cannot be used; an error of the program itself stays what it is. */
+export function refusal(folder: string, error: unknown): unknown {
+  if (error instanceof FolderLockedError) return new StorageError(error.message);
+  if (error instanceof StoreFormatError) return new StorageError(`${folder}: ${error.message}`);
+  if (!(error instanceof DiskError)) return error;
+  const { code, path } = error;
+  const hint = code === "NotCapable" ? " (run Deno with --allow-read, --allow-write)" : "";
+  const where = path === "" || path === folder ? "" : ` at ${path}`;
+  return new StorageError(`cannot use the data folder ${folder}: ${code}${where}${hint}`);
+}
+
+function freeBytes(fs: FileSystem): number | null {
+  try {
+    return fs.freeBytes();
+  } catch (error) {
+    if (error instanceof DiskError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,239 @@
+// Looks a data folder over without changing it: reads it as recovery does, then every message that is
+// alive in it, and says what there is and what is damaged. The command `check` calls it with a disk that
+// can only be read.
+
+import { DiskError, type FileSystem } from "../file_system.ts";
+import type { DefinitionKind } from "../port.ts";
+import { VarintError } from "../varint.ts";
+import type { Damage } from "./batch_scan.ts";
+import { type DataFile, DataFiles } from "./data_files.ts";
+import { type DataFileKind, dataFileName, STATE_DELAYED, STATE_OUT } from "./format.ts";
+import { type Manifest, readManifest, StoreFormatError } from "./manifest.ts";
+import { PageFormatError, PageReader } from "./page_reader.ts";
+import { RecordFiles } from "./record_files.ts";
+import { recover, type Recovered, type RecoveredPage } from "./recovery.ts";
+
+const WINDOW_BYTES = 8 * 1024 * 1024;
+/** More than a record can have; what a file has less ends the window earlier. */
+const WHOLE_FILE_BYTES = 2 ** 31;
+
+/** One queue of a folder. */
+export interface QueueReport {
+  vhost: string;
+  name: string;
+  ready: number;
+  delayed: number;
+  /** Out for delivery when the node ended: ready again at the next start, one delivery spent. */
+  out: number;
+  /** Bytes of all bodies. */
+  bodyBytes: number;
+}
+
+/** What a folder holds. */
+export interface FolderReport {
+  format: number;
+  lastBatch: number;
+  /** Broker time of the last batch, ms; 0 when there is none. */
+  lastTimeMs: number;
+  definitions: Record<DefinitionKind, number>;
+  queues: QueueReport[];
+  files: { kind: DataFileKind; fileCount: number; byteCount: number }[];
+  /** Messages that were read and checked. */
+  checkedCount: number;
+  /** Torn ends: what was not safe when the node ended; the next start cuts it off. */
+  cuts: Damage[];
+  damages: Damage[];
+}
+
+/**
+ * Checks the folder that `fs` shows, which has to refuse changes.
+ * @throws StoreFormatError when it is no data folder or has a format that is not ours; DiskError
+ */
+export function checkStore(fs: FileSystem): FolderReport {
+  const manifest = readManifest(fs);
+  if (manifest === null) throw new StoreFormatError("no data folder: it has no manifest");
+  const files = new DataFiles(fs);
+  try {
+    files.scan();
+    const recovered = recover(files, manifest);
+    const checker = new ContentChecker(files, manifest);
+    for (const { rows, pages } of recovered.queues.values()) {
+      for (const index of rows.indexes()) checker.add(rows.file[index]!, rows.offset[index]!);
+      for (const page of pages.values()) checker.addPage(page);
+    }
+    checker.run();
+    return {
+      format: manifest.format,
+      lastBatch: recovered.lastBatch,
+      lastTimeMs: recovered.lastTimeMs,
+      definitions: {
+        exchange: recovered.definitions.exchange.size,
+        queue: recovered.definitions.queue.size,
+        binding: recovered.definitions.binding.size,
+      },
+      queues: queueReports(recovered),
+      files: fileReports(files),
+      checkedCount: checker.checkedCount,
+      cuts: recovered.cuts,
+      damages: [...recovered.damages, ...checker.damages],
+    };
+  } finally {
+    files.close();
+  }
+}
+
+function queueReports(recovered: Recovered): QueueReport[] {
+  const reports: QueueReport[] = [];
+  for (const value of recovered.definitions.queue.values()) {
+    const { id, vhost, name } = value as { id: number; vhost: string; name: string };
+    const report = { vhost, name, ready: 0, delayed: 0, out: 0, bodyBytes: 0 };
+    reports.push(report);
+    const queue = recovered.queues.get(id);
+    if (queue === undefined) continue;
+    const { rows, pages } = queue;
+    for (const index of rows.indexes()) {
+      report.bodyBytes += rows.bodyBytes[index]!;
+      if (rows.state[index] === STATE_OUT) report.out++;
+      else if (rows.state[index] === STATE_DELAYED) report.delayed++;
+      else report.ready++;
+    }
+    for (const page of pages.values()) {
+      report.ready += page.count;
+      report.bodyBytes += page.bodyBytes;
+    }
+  }
+  return reports;
+}
+
+function fileReports(files: DataFiles): FolderReport["files"] {
+  return (["log", "snapshot", "segment"] as const).map((kind) => {
+    const ofKind = files.ofKind(kind);
+    let byteCount = 0;
+    for (const file of ofKind) byteCount += files.reader(file).byteLength;
+    return { kind, fileCount: ofKind.length, byteCount };
+  });
+}
+
+/** What of one file has to check. */
+interface Wanted {
+  offsets: number[];
+  pages: RecoveredPage[];
+}
+
+/** Reads messages and pages file by file, in the order in which they lie there. */
+class ContentChecker {
+  readonly damages: Damage[] = [];
+  checkedCount = 0;
+  readonly #files: DataFiles;
+  readonly #records: RecordFiles;
+  readonly #pages: PageReader;
+  readonly #wanted = new Map<number, Wanted>();
+
+  constructor(files: DataFiles, manifest: Manifest) {
+    this.#files = files;
+    this.#records = new RecordFiles(files, manifest.seed);
+    this.#pages = new PageReader(manifest.seed);
+  }
+
+  add(file: number, offset: number): void {
+    this.#of(file).offsets.push(offset);
+  }
+
+  addPage(page: RecoveredPage): void {
+    this.#of(page.file).pages.push(page);
+  }
+
+  #of(file: number): Wanted {
+    let wanted = this.#wanted.get(file);
+    if (wanted === undefined) {
+      wanted = { offsets: [], pages: [] };
+      this.#wanted.set(file, wanted);
+    }
+    return wanted;
+  }
+
+  run(): void {
+    for (const number of [...this.#wanted.keys()].sort((a, b) => a - b)) {
+      const wanted = this.#wanted.get(number)!;
+      this.#wanted.delete(number);
+      const file = this.#files.get(number);
+      if (file === undefined) this.#missing(number, wanted);
+      else this.#checkFile(file, wanted);
+    }
+  }
+
+  #missing(number: number, { offsets, pages }: Wanted): void {
+    let count = offsets.length;
+    for (const page of pages) count += page.count;
+    const what = `the file is missing, and ${count} messages with it`;
+    this.damages.push({ file: dataFileName("segment", number), offset: 0, what });
+  }
+
+  #checkFile(file: DataFile, { offsets, pages }: Wanted): void {
+    const handle = this.#files.reader(file);
+    let base = 0;
+    let bytes: Uint8Array = new Uint8Array(0);
+    const show = (offset: number, byteCount: number) => {
+      bytes = handle.readNow(offset, byteCount);
+      base = offset;
+    };
+    const check = (offset: number) => {
+      const isInside = offset >= base && offset < base + bytes.length;
+      if (isInside && this.#isRecord(bytes, offset - base)) return true;
+      // It may only be cut short by the window.
+      for (const byteCount of [WINDOW_BYTES, WHOLE_FILE_BYTES]) {
+        show(offset, byteCount);
+        if (this.#isRecord(bytes, 0)) return true;
+        if (bytes.length < byteCount) return false;
+      }
+      return false;
+    };
+    let last = -1;
+    for (const offset of Float64Array.from(offsets).sort()) {
+      // Several queues may hold one record.
+      if (offset === last) continue;
+      last = offset;
+      this.#tell(file, offset, () => check(offset));
+    }
+    for (const page of pages) {
+      this.#tell(file, page.offset, () => {
+        this.#checkPage(handle.readNow(page.offset, page.byteLength), page);
+        return true;
+      });
+    }
+  }
+
+  #tell(file: DataFile, offset: number, check: () => boolean): void {
+    this.checkedCount++;
+    try {
+      if (!check()) this.#damaged(file, offset, "a message does not check");
+    } catch (error) {
+      const isDamage = error instanceof PageFormatError || error instanceof VarintError;
+      if (!isDamage && !(error instanceof DiskError)) throw error;
+      this.#damaged(file, offset, error.message);
+    }
+  }
+
+  #damaged(file: DataFile, offset: number, what: string): void {
+    this.damages.push({ file: file.name, offset, what });
+  }
+
+  #checkPage(bytes: Uint8Array, page: RecoveredPage): void {
+    const pages = this.#pages;
+    pages.open(bytes);
+    this.checkedCount += page.count - 1;
+    while (pages.next()) {
+      if (this.#isRecord(bytes, pages.row.recordAt)) continue;
+      throw new PageFormatError(`the message at position ${pages.row.position} does not check`);
+    }
+  }
+
+  #isRecord(bytes: Uint8Array, at: number): boolean {
+    try {
+      this.#records.decode(bytes, at, bytes.length);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
