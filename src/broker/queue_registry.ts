@@ -71,6 +71,7 @@ export class QueueRegistry {
     const declared = { spec, args, owner: spec.exclusive ? owner : null };
     const queue = new Queue(this.#vhost, this.#vhost.broker.takeQueueId(), declared);
     this.all.set(spec.name, queue);
+    this.#vhost.broker.metrics.queuesCreated++;
     if (queue.owner !== null) this.#ownedBy(queue.owner).add(queue);
     this.#vhost.topologyEpoch += 1;
     const { entries } = this.#vhost.broker.store;
@@ -150,6 +151,7 @@ export class QueueRegistry {
   /** Forgets a queue whose bindings are gone. */
   forget(queue: Queue): void {
     this.all.delete(queue.name);
+    this.#vhost.broker.metrics.queuesDeleted++;
     if (queue.owner !== null) {
       const owned = this.#byOwner.get(queue.owner);
       owned?.delete(queue);

@@ -5,7 +5,7 @@
 import { ENTRY_COUNT_MASK, ENTRY_REDELIVERED, type RecordView } from "../store/port.ts";
 import { emptyView } from "../store/views.ts";
 import type { Queue } from "./queue.ts";
-import { DELAYS, reactionTo, SPENDS } from "./retry.ts";
+import { CAUSE_NACK, CAUSE_REJECT, DELAYS, reactionTo, SPENDS } from "./retry.ts";
 
 /** Settles deliveries of one queue. `entry` is always what the message was delivered with. */
 export class Settlement {
@@ -34,6 +34,7 @@ export class Settlement {
   returned(ref: number, position: number, entry: number, cause: number): void {
     const queue = this.#queue;
     const { store, nowMs, metrics } = queue.broker;
+    if (cause === CAUSE_REJECT || cause === CAUSE_NACK) queue.stats.reject++;
     if (queue.isDeleted) return store.release(ref, queue.id);
     const view = this.#view;
     store.describe(ref, view);

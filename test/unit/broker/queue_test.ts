@@ -276,3 +276,17 @@ Deno.test("Queue leaves no record behind when everything has been acked", () => 
   channel.unacked.ack(0, true);
   assertEquals(t.broker.store.liveMessageCount, 0);
 });
+
+Deno.test("Queue and node count what was rejected, made and deleted", () => {
+  const t = new TestBroker();
+  const queue = t.queue("q", { "x-delayed-retry-min": 10 });
+  const channel = new TestChannel();
+  t.consume(queue, channel);
+  for (const body of ["1", "2"]) t.publish("q", body);
+  t.turn();
+  channel.unacked.reject(1, false, true, NACK);
+  channel.unacked.reject(2, false, false, REJECT);
+  assertEquals(queue.stats.reject, 2);
+  t.vhost.deleteQueue("q", { ifUnused: false, ifEmpty: false }, t.owner);
+  assertEquals([t.broker.metrics.queuesCreated, t.broker.metrics.queuesDeleted], [1, 1]);
+});
