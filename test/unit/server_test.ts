@@ -36,6 +36,7 @@ Deno.test("a broken invariant of the broker ends the node without a word to its 
     http: ANY_PORT,
     users: [DEFAULT_USER],
     limits: { ...DEFAULT_LIMITS },
+    storage: null,
     clock: new SystemClock(),
     loop: new SystemLoop(),
     logger: { log: (level, message) => lines.push(`${level}: ${message}`) },
