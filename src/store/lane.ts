@@ -85,8 +85,8 @@ export class Lane implements ReadyLane {
   }
 
   restore(position: number, ref: number, entry: number, expiryMs: number): void {
+    const before = this.#requeued?.memoryBytes ?? 0;
     this.#requeued ??= new RequeuedHeap();
-    const before = this.#requeued.memoryBytes;
     this.#requeued.push(position, ref, entry, expiryMs);
     this.#account(this.#requeued.memoryBytes - before);
     this.messageCount++;

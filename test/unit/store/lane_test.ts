@@ -5,36 +5,9 @@ import fc from "fast-check";
 import { ChunkPool } from "../../../src/store/lane_chunk.ts";
 import { Lane } from "../../../src/store/lane.ts";
 import { HEAD_EMPTY, HEAD_READY } from "../../../src/store/port.ts";
-
-interface Held {
-  position: number;
-  ref: number;
-  entry: number;
-  expiryMs: number;
-}
+import { type Held, NaiveLane } from "./support/naive_lane.ts";
 
 const WAITER = { readArrived() {}, readFailed() {} };
-
-class NaiveLane {
-  ready: Held[] = [];
-  nextPosition = 1;
-
-  push(ref: number, entry: number, expiryMs: number): number {
-    this.ready.push({ position: this.nextPosition, ref, entry, expiryMs });
-    return this.nextPosition++;
-  }
-
-  restore(held: Held): void {
-    this.ready.push(held);
-    this.ready.sort((a, b) => a.position - b.position);
-  }
-
-  expire(nowMs: number, max: number): Held[] {
-    const due = this.ready.filter((held) => held.expiryMs <= nowMs).slice(0, max);
-    this.ready = this.ready.filter((held) => !due.includes(held));
-    return due;
-  }
-}
 
 type Step =
   | { kind: "push"; count: number; expiryMs: number }
