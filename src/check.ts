@@ -53,8 +53,8 @@ function linesOf(folder: string, report: FolderReport): string[] {
       `ready ${ready}, delayed ${delayed}, out ${out}, body bytes ${bodyBytes}`
     ),
     ...report.cuts.map(({ file, offset, what }) =>
-      `not safe at the end: ${file} at byte ${offset}: ${what} (nobody was told otherwise; ` +
-      "the next start cuts it off)"
+      `torn end: ${file} at byte ${offset}: ${what}; no batch is known to follow, and the next start ` +
+      "goes on without it"
     ),
     ...damages.slice(0, DAMAGES_SHOWN_MAX).map(({ file, offset, what }) =>
       `damage: ${file} at byte ${offset}: ${what}`

@@ -106,7 +106,11 @@ export class Storage {
 
   /** Gives a new broker, in its first turn, what was there; `elapsedMs` is what all of it took so far. */
   restore(broker: Broker, elapsedMs: () => number): void {
-    const { damages, replayedBytes } = this.store.recovered;
+    const { cuts, damages, replayedBytes } = this.store.recovered;
+    for (const { file, offset, what } of cuts) {
+      const text = "the log ends with what a crash has torn; it is not used";
+      this.#logger.log("warn", text, { file, offset, what });
+    }
     for (const { file, offset, what } of damages) {
       this.#logger.log("warn", "damage in the data folder", { file, offset, what });
     }

@@ -12,7 +12,7 @@ import { DataFiles } from "./log/data_files.ts";
 import { Definitions } from "./log/definitions.ts";
 import { Holdings } from "./log/holdings.ts";
 import { Keeper } from "./log/keeper.ts";
-import { type Manifest, readManifest, writeManifest } from "./log/manifest.ts";
+import { type Manifest, readManifest, StoreFormatError, writeManifest } from "./log/manifest.ts";
 import { RecordFiles } from "./log/record_files.ts";
 import { recover, type Recovered } from "./log/recovery.ts";
 import { type DataFileKind, FORMAT_VERSION } from "./log/format.ts";
@@ -21,6 +21,9 @@ import { DEFAULT_SIZES, type StoreSizes } from "./log/sizes.ts";
 import { Lane } from "./lane.ts";
 import type { PagePlace } from "./page.ts";
 import type { MessageSource, ReadWaiter, ReadyLane, RecordView, Store } from "./port.ts";
+
+// A start that finds more log files than this takes a snapshot.
+const LOG_FILES_MAX = 16;
 
 /** How a file store is opened. */
 export interface FileStoreOptions {
@@ -113,9 +116,18 @@ export class FileStore implements Store, LogListener {
    */
   static open(options: FileStoreOptions): FileStore {
     const files = new DataFiles(options.fs);
-    const manifest = readManifest(options.fs) ?? newManifest(options);
+    const found = readManifest(options.fs);
     files.scan();
-    return new FileStore(options, manifest, files);
+    if (found === null && !files.isEmpty) {
+      throw new StoreFormatError("the data folder has data files but no manifest");
+    }
+    const manifest = found ?? newManifest(options);
+    try {
+      return new FileStore(options, manifest, files);
+    } catch (error) {
+      files.close();
+      throw error;
+    }
   }
 
   // --- records
@@ -150,7 +162,10 @@ export class FileStore implements Store, LogListener {
   restored(): void {
     this.entries.isRestoring = false;
     this.#keeper.sweep();
-    if (this.recovered.replayedBytes > this.#sizes.snapshotLogBytes) this.#keeper.wantSnapshot();
+    // Every start begins a file: without this, those of a quiet node would be read for ever.
+    const isLong = this.recovered.replayedBytes > this.#sizes.snapshotLogBytes ||
+      this.#files.ofKind("log").length > LOG_FILES_MAX;
+    if (isLong) this.#keeper.wantSnapshot();
   }
 
   release(ref: number, queueId: number): void {

@@ -62,6 +62,10 @@ export class DataFiles {
       .sort((a, b) => a.number - b.number);
   }
 
+  get isEmpty(): boolean {
+    return this.#files.size === 0;
+  }
+
   get(number: number): DataFile | undefined {
     return this.#files.get(number);
   }

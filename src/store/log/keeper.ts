@@ -81,6 +81,10 @@ export class Keeper {
   sweep(): void {
     const { files } = this.#parts;
     this.#collectEmpty();
+    // A start that had nothing to say has left nothing to read.
+    for (const file of files.ofKind("log")) {
+      if (file.byteLength === 0 && !file.isPinned) this.#remove(file);
+    }
     for (const file of files.ofKind("snapshot")) {
       if (file.number !== this.#manifest.snapshot) this.#remove(file);
     }

@@ -41,6 +41,9 @@ export function replayLog(files: DataFiles, manifest: Manifest, onBatch: OnLogBa
   const replay: Replay = { lastBatch: manifest.lastBatch, damages: [], cuts: [] };
   let cut: Cut | null = null;
   let safeBatch = -1;
+  // Ends that do not check. They are no damage by themselves: a log that had to start afresh leaves
+  // one too, and then the next batch follows in the next file.
+  let torn: Damage[] = [];
   for (let index = 0; index < logs.length && cut === null; index++) {
     const file = logs[index]!;
     const scan = scanBatches(files, file, manifest.seed, (bytes, batch, base) => {
@@ -54,19 +57,20 @@ export function replayLog(files: DataFiles, manifest: Manifest, onBatch: OnLogBa
           return false;
         }
         const what = `batches between ${replay.lastBatch} and ${batch.number} are missing`;
-        replay.damages.push({ file: file.name, offset, what });
+        replay.damages.push(...torn, { file: file.name, offset, what });
       }
+      torn = [];
       replay.lastBatch = batch.number;
       onBatch(batch, { bytes, base, file });
       return true;
     });
-    const isLast = cut !== null || index === logs.length - 1;
-    if (isLast && scan.tornBytes > 0) {
-      const what = `a torn end of ${scan.tornBytes} bytes`;
-      replay.cuts.push({ file: file.name, offset: scan.byteLength, what });
+    if (scan.tornBytes > 0) {
+      const what = `an end of ${scan.tornBytes} bytes does not check`;
+      torn.push({ file: file.name, offset: scan.byteLength, what });
     }
     if (cut === null) replay.damages.push(...scan.damages);
   }
+  replay.cuts.push(...torn);
   if (cut !== null) cutFrom(files, logs, cut);
   // What only the system has, and not the disk, must not be lost when the next batches build on it.
   for (const log of logs) if (files.get(log.number) === log) syncFile(files, log);

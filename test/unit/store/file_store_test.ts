@@ -196,6 +196,29 @@ Deno.test("FileStore refuses a newer format without touching it", () => {
   assertEquals(disk.paths(), before);
 });
 
+Deno.test("FileStore refuses data files without a manifest and leaves them alone", () => {
+  const node = start(new MemoryDisk());
+  node.t.queue("q", {}, { durable: true });
+  settle(node);
+  const disk = node.disk.crash({ kind: "process" });
+  disk.remove("MANIFEST");
+  const before = disk.paths();
+  assertThrows(() => start(disk), StoreFormatError, "no manifest");
+  assertEquals([disk.paths(), disk.openCount], [before, 0]);
+});
+
+Deno.test("FileStore keeps no log files of starts that had nothing to say", () => {
+  let node = start(new MemoryDisk());
+  node.t.queue("q", {}, { durable: true });
+  settle(node);
+  for (let starts = 0; starts < 5; starts++) {
+    node = crash(node);
+    settle(node);
+  }
+  assertEquals(node.disk.paths().filter((path) => path.startsWith("log-")).length, 2);
+  assertEquals([...node.t.vhost.queues.keys()], ["q"]);
+});
+
 Deno.test("FileStore says a batch is safe only when it is synced", () => {
   const node = start(new MemoryDisk());
   node.t.queue("q", {}, { durable: true });

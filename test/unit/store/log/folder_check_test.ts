@@ -1,0 +1,175 @@
+// checkStore(): what it says of whole and of damaged folders, and that it changes nothing.
+
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { restoreBroker } from "../../../../src/broker/recovery.ts";
+import { REJECT } from "../../../../src/broker/unacked.ts";
+import { FileStore } from "../../../../src/store/file_store.ts";
+import { DiskError } from "../../../../src/store/file_system.ts";
+import { checkStore } from "../../../../src/store/log/folder_check.ts";
+import type { StoreSizes } from "../../../../src/store/log/sizes.ts";
+import { StoreFormatError } from "../../../../src/store/log/manifest.ts";
+import { ReadOnlyFileSystem } from "../../../../src/store/read_only_file_system.ts";
+import { MemoryDisk } from "../../../support/memory_disk.ts";
+import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
+
+const PERSISTENT = { deliveryMode: 2 };
+const LOG = "log-00000001";
+
+interface Node {
+  t: TestBroker;
+  disk: MemoryDisk;
+}
+
+function start(disk: MemoryDisk, sizes: Partial<StoreSizes> = {}): Node {
+  const store = FileStore.open({
+    fs: disk,
+    logger: { log() {} },
+    isSynced: true,
+    freeBytesMin: 0,
+    residentBytesMax: Infinity,
+    seed: 7,
+    sizes,
+  });
+  const t = new TestBroker({ store });
+  restoreBroker(t.broker, store);
+  return { t, disk };
+}
+
+/** Runs a few turns, with every sync at its end, and ends the node. */
+function end({ t, disk }: Node): MemoryDisk {
+  for (let turns = 0; turns < 20; turns++) {
+    t.turn();
+    disk.finishAll();
+  }
+  return disk.crash({ kind: "process" });
+}
+
+/** A disk with a queue of one ready, one delayed and one delivered message, and a second queue. */
+function filledDisk(sizes: Partial<StoreSizes> = {}): MemoryDisk {
+  const node = start(new MemoryDisk(), sizes);
+  const { t } = node;
+  const queue = t.queue("work", { "x-delayed-retry-min": 1000 }, { durable: true });
+  t.queue("empty", {}, { durable: true });
+  t.turn();
+  for (const body of ["one", "two", "three"]) t.publish("work", body, PERSISTENT);
+  const channel = new TestChannel();
+  for (let i = 0; i < 2; i++) t.get(queue, channel);
+  channel.unacked.reject(1, false, true, REJECT);
+  return end(node);
+}
+
+/** Checks a disk and asserts that nothing on it has changed. */
+function check(disk: MemoryDisk): ReturnType<typeof checkStore> {
+  const contents = () => disk.paths().map((path) => [path, disk.contentOf(path)]);
+  const before = contents();
+  const report = checkStore(new ReadOnlyFileSystem(disk));
+  assertEquals(contents(), before);
+  assertEquals(disk.openCount, 0);
+  return report;
+}
+
+/** Turns over a bit of the first `text` in any data file; says in which. */
+function flip(disk: MemoryDisk, text: string): string {
+  for (const path of disk.paths()) {
+    const at = new TextDecoder("latin1").decode(disk.contentOf(path)!).indexOf(text);
+    if (at < 0) continue;
+    disk.flip(path, at, 3);
+    return path;
+  }
+  throw new Error(`no file holds ${text}`);
+}
+
+Deno.test("checkStore() counts what a folder holds", () => {
+  const report = check(filledDisk());
+  assertEquals(report.queues, [
+    { vhost: "/", name: "work", ready: 1, delayed: 1, out: 1, bodyBytes: 11 },
+    { vhost: "/", name: "empty", ready: 0, delayed: 0, out: 0, bodyBytes: 0 },
+  ]);
+  assertEquals(report.definitions, { exchange: 0, queue: 2, binding: 0 });
+  assertEquals(report.checkedCount, 3);
+  assertEquals([report.damages, report.cuts], [[], []]);
+  assertEquals(report.files[0]!.fileCount, 1);
+});
+
+Deno.test("checkStore() reports a torn end and leaves it there", () => {
+  const disk = filledDisk();
+  const handle = disk.open(LOG, "readwrite");
+  const end = handle.byteLength;
+  handle.write(new Uint8Array(20).fill(0x52), 0, 20, end);
+  handle.close();
+  const report = check(disk);
+  assertEquals(report.damages, []);
+  assertEquals([report.cuts.length, report.cuts[0]!.file, report.cuts[0]!.offset], [1, LOG, end]);
+});
+
+Deno.test("checkStore() finds a flipped bit with its file and position", () => {
+  const node = start(filledDisk());
+  // A batch behind it says that the damaged one was safe.
+  node.t.queue("later", {}, { durable: true });
+  const disk = end(node);
+  flip(disk, "two");
+  const report = check(disk);
+  assertEquals(report.damages[0]!.file, LOG);
+  assertMatch(report.damages[0]!.what, /^an end of \d+ bytes does not check$/);
+  assertEquals(report.queues.map(({ name }) => name), ["work", "empty", "later"]);
+  assertEquals(report.queues[0]!.ready, 0);
+});
+
+/** A disk with a file of records whose batches are not read any more: a snapshot has taken over. */
+function snapshotDisk(): MemoryDisk {
+  const sizes = { logFileBytes: 1, snapshotLogBytes: 1 };
+  const node = start(filledDisk(sizes), sizes);
+  for (let i = 0; i < 3; i++) {
+    node.t.queue(`later-${i}`, {}, { durable: true });
+    node.t.turn();
+    node.disk.finishAll();
+  }
+  return end(node);
+}
+
+Deno.test("checkStore() names each message that does not check in a file that has only those", () => {
+  const disk = snapshotDisk();
+  assertEquals(check(disk).damages, []);
+  const file = flip(disk, "two");
+  const { damages, queues } = check(disk);
+  assertEquals(damages.map((damage) => [damage.file, damage.what]), [
+    [file, "a message does not check"],
+  ]);
+  assertEquals(queues.find(({ name }) => name === "work")!.bodyBytes, 11);
+});
+
+Deno.test("checkStore() counts the messages of a file that is missing", () => {
+  const disk = snapshotDisk();
+  disk.remove(flip(disk, "two"));
+  assertMatch(check(disk).damages[0]!.what, /^the file is missing, and 3 messages with it$/);
+});
+
+Deno.test("checkStore() says so when the last batch does not check", () => {
+  const disk = filledDisk();
+  flip(disk, "two");
+  const { cuts, damages, queues } = check(disk);
+  assertEquals([damages, cuts[0]!.file], [[], LOG]);
+  assertEquals(queues[0]!.bodyBytes, 0);
+});
+
+Deno.test("checkStore() refuses what is no data folder of this format", () => {
+  assertThrows(() => check(new MemoryDisk()), StoreFormatError, "no manifest");
+});
+
+Deno.test("ReadOnlyFileSystem refuses every change", () => {
+  const disk = filledDisk();
+  const fs = new ReadOnlyFileSystem(disk);
+  const refused = [
+    () => fs.open("new", "create"),
+    () => fs.makeFolder("folder"),
+    () => fs.removeFolder("folder"),
+    () => fs.rename("MANIFEST"),
+    () => fs.open(LOG, "readwrite").write(new Uint8Array(1), 0, 1, 0),
+  ];
+  for (const act of refused) {
+    assertEquals(assertThrows(act, DiskError).code, "EROFS");
+  }
+  fs.remove();
+  fs.open(LOG, "readwrite").truncate(0);
+  assertEquals(disk.contentOf(LOG)!.length > 0, true);
+});
