@@ -7,7 +7,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { type Background, startUntil } from "./lib/background.ts";
-import { freshCopy } from "./lib/fresh_copy.ts";
+import { type FreshCopy, freshCopy } from "./lib/fresh_copy.ts";
 import { run, type RunOptions } from "./lib/process.ts";
 import { type Block, missingLine, movePorts, runnableBlocks } from "./lib/readme_blocks.ts";
 import { denoCommand, ROOT } from "./lib/runtimes.ts";
@@ -17,7 +17,7 @@ import { pythonWithPika, runtimesFolder } from "./lib/tools.ts";
 const BLOCK_MS = 300_000;
 
 interface Page {
-  folder: string;
+  copy: FreshCopy;
   ports: { amqp: number; http: number };
   background?: Background;
 }
@@ -36,7 +36,7 @@ function freePort(): Promise<number> {
 function commandOf(block: Block, page: Page): string[] {
   const code = movePorts(block.code, page.ports);
   if (block.language === "sh" || block.language === "bash") return ["bash", "-euc", code];
-  const file = join(page.folder, `example_${block.line}.${block.language}`);
+  const file = join(page.copy.path, `example_${block.line}.${block.language}`);
   writeFileSync(file, code);
   if (block.language === "py") return [pythonWithPika(), file];
   if (block.language === "js" || block.language === "ts") {
@@ -50,7 +50,7 @@ function optionsOf(block: Block, page: Page): RunOptions {
   const path = runtimes.length === 0 ? [] : [runtimesFolder(runtimes)];
   if (block.with.includes("python")) path.push(dirname(pythonWithPika()));
   return {
-    cwd: page.folder,
+    cwd: page.copy.path,
     quiet: true,
     timeoutMs: BLOCK_MS,
     env: {
@@ -64,12 +64,18 @@ function optionsOf(block: Block, page: Page): RunOptions {
 /** Runs one block; undefined if all is well, else what is wrong. */
 async function runBlock(block: Block, page: Page): Promise<string | undefined> {
   if (block.save !== undefined) {
-    writeFileSync(join(page.folder, block.save), movePorts(block.code, page.ports));
+    writeFileSync(join(page.copy.path, block.save), movePorts(block.code, page.ports));
     return undefined;
   }
-  if (block.until !== undefined) {
+  if (block.isFresh || block.until !== undefined) {
     await page.background?.stop();
     delete page.background;
+  }
+  if (block.isFresh) {
+    page.copy.remove();
+    page.copy = freshCopy();
+  }
+  if (block.until !== undefined) {
     try {
       const options = optionsOf(block, page);
       page.background = await startUntil(commandOf(block, page), block.until, options);
@@ -86,9 +92,8 @@ async function runBlock(block: Block, page: Page): Promise<string | undefined> {
 }
 
 async function runPage(blocks: readonly Block[], tally: Tally): Promise<void> {
-  const copy = freshCopy();
   const page: Page = {
-    folder: copy.path,
+    copy: freshCopy(),
     ports: { amqp: await freePort(), http: await freePort() },
   };
   try {
@@ -99,7 +104,7 @@ async function runPage(blocks: readonly Block[], tally: Tally): Promise<void> {
     }
   } finally {
     await page.background?.stop();
-    copy.remove();
+    page.copy.remove();
   }
 }
 

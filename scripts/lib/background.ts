@@ -39,9 +39,10 @@ export function startUntil(
     const fail = (why: string): void => {
       reject(new Error(`${command.join(" ")} ${why}:\n${chunks.join("")}`));
     };
+    let isLate = false;
     const limit = setTimeout(() => {
+      isLate = true;
       endGroup(child);
-      fail(`did not print "${text}" in time`);
     }, options.timeoutMs ?? 120_000);
     const look = (chunk: string): void => {
       chunks.push(chunk);
@@ -54,7 +55,7 @@ export function startUntil(
     for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", look);
     ended.then((code) => {
       clearTimeout(limit);
-      fail(`ended with code ${code}`);
+      fail(isLate ? `did not print "${text}" in time` : `ended with code ${code}`);
     });
   });
 }

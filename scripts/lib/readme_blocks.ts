@@ -4,6 +4,7 @@
 //   ```sh run                       runs to its end and must exit with 0
 //   ```sh run until="ready"         keeps running once it printed that text, until the next one
 //   ```sh run with="deno bun node python"  finds these commands in PATH, as we test with them
+//   ```sh run fresh                 in a new copy of the project, where nothing was installed before
 //   ```js run   ```ts run   ```py run   client programs, run by Deno or by Python with pika
 //   ```js save="a.mjs"              any language: written to that file, for a later block to run
 //   ```text output                  right after a block: these lines appear in this order;
@@ -23,6 +24,8 @@ export interface Block {
   until?: string;
   /** The file to write it to instead of running it. */
   save?: string;
+  /** Whether it needs a copy of the project in which nothing ran before. */
+  isFresh: boolean;
   /** Commands that must be found. */
   with: string[];
   /** Lines expected in the output. */
@@ -64,7 +67,8 @@ export function runnableBlocks(path: string, text: string): Block[] {
   const blocks: Block[] = [];
   let last: Block | undefined;
   for (const { line, info, code } of fences(text)) {
-    const [language = "", mark] = info.split(/\s+/);
+    const words = info.split(/\s+/);
+    const [language = "", mark] = words;
     if (mark === "output") {
       if (last === undefined) throw new Error(`${path}:${line}: output of no block`);
       last.output.push(...code.split("\n").filter((one) => one.trim() !== ""));
@@ -80,6 +84,7 @@ export function runnableBlocks(path: string, text: string): Block[] {
       code,
       ...(until === undefined ? {} : { until }),
       ...(save === undefined ? {} : { save }),
+      isFresh: words.includes("fresh"),
       with: (attribute(info, "with") ?? "").split(/\s+/).filter((name) => name !== ""),
       output: [],
     };

@@ -7,7 +7,7 @@ const PAGE = [
   "```sh",
   "not run",
   "```",
-  '```sh run until="reprise ready" with="deno bun"',
+  '```sh run fresh until="reprise ready" with="deno bun"',
   "deno task start",
   "```",
   "1. in a list:",
@@ -34,6 +34,7 @@ Deno.test("runnableBlocks() finds marked blocks with their attributes and output
       language: "sh",
       code: "deno task start\n",
       until: "reprise ready",
+      isFresh: true,
       with: ["deno", "bun"],
       output: [],
     },
@@ -42,10 +43,19 @@ Deno.test("runnableBlocks() finds marked blocks with their attributes and output
       line: 9,
       language: "js",
       code: "one();\n  two();\n",
+      isFresh: false,
       with: [],
       output: ["first", "then ... ms"],
     },
-    { path: "a.md", line: 18, language: "md", code: "```sh run\n", with: [], output: [] },
+    {
+      path: "a.md",
+      line: 18,
+      language: "md",
+      code: "```sh run\n",
+      isFresh: false,
+      with: [],
+      output: [],
+    },
   ]);
 });
 
