@@ -199,13 +199,15 @@ export class FileStore implements Store, LogListener {
     this.#records.read(place, ({ message, error }) => {
       const told = this.#reads.get(ref) ?? [];
       this.#reads.delete(ref);
-      // The reference may name another record by now.
-      const isStillThere = this.#holdings.fileOf(ref) === place.file &&
-        this.#holdings.offsetOf(ref) === place.offset && !this.#arena.isResident(ref);
-      if (isStillThere && message !== null) this.#arena.fill(ref, message);
+      // A reference that was freed meanwhile may name another message now: whoever waits looks again.
+      const isSame = this.#holdings.fileOf(ref) === place.file &&
+        this.#holdings.offsetOf(ref) === place.offset;
+      if (isSame && message !== null && !this.#arena.isResident(ref)) {
+        this.#arena.fill(ref, message);
+      }
       if (error !== null) this.#logger.log("error", "cannot read a message", errorFields(error));
       for (const one of told) {
-        if (error === null) one.readArrived();
+        if (error === null || !isSame) one.readArrived();
         else one.readFailed(error);
       }
       this.onWake();

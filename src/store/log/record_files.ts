@@ -1,7 +1,7 @@
 // Reads message records back from data files, one at a time and checked, for messages whose bytes are
 // not in memory. FileStore asks; the answer comes in a later turn.
 
-import type { DiskError } from "../file_system.ts";
+import { DiskError } from "../file_system.ts";
 import { checksum } from "../checksum.ts";
 import type { MessageSource } from "../port.ts";
 import { emptySource } from "../views.ts";
@@ -40,7 +40,8 @@ export class RecordFiles {
         else done(this.#decode(result.bytes, place, file.name));
       });
     } catch (error) {
-      done({ message: null, error: error as DiskError });
+      if (!(error instanceof DiskError)) throw error;
+      done({ message: null, error });
     }
   }
 
