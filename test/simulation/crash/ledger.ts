@@ -3,7 +3,7 @@
 // after the death of a process alone not before the last one it had written. Knows no files.
 
 import type { Recovered } from "../../../src/store/log/recovery.ts";
-import { type Change, difference, State } from "./state.ts";
+import { type Change, difference, type FoundRows, State } from "./state.ts";
 
 /** What the ledger asks of a store. */
 export interface Decisions {
@@ -91,8 +91,8 @@ export class Ledger {
    * Checks what the next life has found and goes on from there. Returns the last batch that is true.
    * @throws Violation when it is not a state that the node had
    */
-  recovered(recovered: Recovered, keyOfRow: (queueId: number, row: number) => string): number {
-    const found = this.match(recovered, keyOfRow);
+  recovered(recovered: Recovered, rows: FoundRows): number {
+    const found = this.match(recovered, rows);
     this.#base = found.state;
     this.#baseBatch = recovered.lastBatch;
     this.#pending = [];
@@ -102,17 +102,14 @@ export class Ledger {
   }
 
   /** The state that was found, and the last batch of those that lead to it. @throws Violation */
-  match(
-    recovered: Recovered,
-    keyOfRow: (queueId: number, row: number) => string,
-  ): { state: State; number: number } {
+  match(recovered: Recovered, rows: FoundRows): { state: State; number: number } {
     const state = this.#base.clone();
     let number = this.#baseBatch;
     const reasons: string[] = [];
     let found: { state: State; number: number } | null = null;
     for (let index = 0; index <= this.#pending.length; index++) {
       const isEnough = index >= this.#floor;
-      const reason = isEnough ? difference(state, recovered, keyOfRow) : "too old";
+      const reason = isEnough ? difference(state, recovered, rows) : "too old";
       if (reason === null && (found === null || number <= recovered.lastBatch)) {
         found = { state: state.clone(), number };
       } else reasons.push(`  after batch ${number}: ${reason}`);

@@ -6,21 +6,17 @@ import type { Delivery } from "../../../src/broker/delivery.ts";
 import type { Queue } from "../../../src/broker/queue.ts";
 import { CAUSE_CLOSE } from "../../../src/broker/retry.ts";
 import { FileStore } from "../../../src/store/file_store.ts";
-import { parseDataFileName } from "../../../src/store/log/format.ts";
-import { RecordFiles } from "../../../src/store/log/record_files.ts";
 import { ENTRY_COUNT_MASK, ENTRY_REDELIVERED, RECORD_PERSISTENT } from "../../../src/store/port.ts";
-import { DataFiles } from "../../../src/store/log/data_files.ts";
 import { emptyView } from "../../../src/store/views.ts";
 import { CrashSignal, type MemoryDisk } from "../../support/memory_disk.ts";
 import { TestBroker } from "../../support/test_broker.ts";
 import { SimChannel } from "./channel.ts";
 import { type Ledger, Violation } from "./ledger.ts";
 import { keyOf, type Messages } from "./messages.ts";
-import type { Dice, Plan } from "./plan.ts";
+import { type Dice, type Plan, STORE_SEED } from "./plan.ts";
+import { readRows } from "./rows.ts";
 import { DELAYED, READY } from "./state.ts";
 import { Watch } from "./watch.ts";
-
-export const SEED = 12345;
 
 /** What outlives a node. */
 export interface World {
@@ -45,44 +41,9 @@ export function openStore(plan: Plan, disk: MemoryDisk, trace: (line: string) =>
     isSynced: plan.isSynced,
     freeBytesMin: plan.freeBytesMin,
     residentBytesMax: plan.residentBytesMax,
-    seed: SEED,
+    seed: STORE_SEED,
     sizes: plan.sizes,
   });
-}
-
-/** Reads which message a recovered row means from the bytes on the disk. */
-export function rowReader(
-  disk: MemoryDisk,
-  store: FileStore,
-): (queueId: number, row: number) => string {
-  const names = new Map<number, string>();
-  for (const name of disk.paths()) {
-    const parsed = parseDataFileName(name);
-    if (parsed !== null) names.set(parsed.number, name);
-  }
-  const queueNames = new Map<number, string>();
-  for (const value of store.recovered.definitions.queue.values()) {
-    const { id, name } = value as { id: number; name: string };
-    queueNames.set(id, name);
-  }
-  const contents = new Map<string, Uint8Array>();
-  const records = new RecordFiles(new DataFiles(disk), SEED);
-  return (queueId, row) => {
-    const { rows } = store.recovered.queues.get(queueId)!;
-    const name = names.get(rows.file[row]!);
-    if (name === undefined) return `(file ${rows.file[row]} is not there)`;
-    const bytes = contents.get(name) ?? disk.contentOf(name)!;
-    contents.set(name, bytes);
-    const at = rows.offset[row]!;
-    try {
-      return keyOf(
-        records.decode(bytes, at, at + rows.recordBytes[row]!),
-        queueNames.get(queueId) ?? "?",
-      );
-    } catch (error) {
-      return `(${name} at ${at}: ${(error as Error).message})`;
-    }
-  };
 }
 
 /** One life. */
@@ -101,7 +62,7 @@ export class SimNode {
     this.#world = world;
     this.store = openStore(plan, disk, trace);
     const { store } = this;
-    const lastBatch = ledger.recovered(store.recovered, rowReader(disk, store));
+    const lastBatch = ledger.recovered(store.recovered, readRows(disk, store));
     messages.restarted(lastBatch, ledger.live);
     trace(`life ${world.life}: recovered up to batch ${lastBatch}`);
     for (const damage of store.recovered.damages) {
@@ -226,8 +187,9 @@ export class SimNode {
   audit(): void {
     const { ledger, disk } = this.#world;
     const found = new Map<string, string>();
+    const paged = new Set<number>();
     for (const queue of this.t.vhost.queues.values()) {
-      if (queue.durable) this.#collect(queue, found);
+      if (queue.durable && this.#collect(queue, found) < queue.readyCount) paged.add(queue.id);
     }
     for (const channel of this.channels) {
       for (const { key, queue, position, isKept } of channel.held.values()) {
@@ -239,7 +201,8 @@ export class SimNode {
       const at = `${queueId}/${position}`;
       const what = found.get(at);
       found.delete(at);
-      if (what === undefined && isWaiting) continue;
+      const isOnPage = row.state === READY && paged.has(queueId);
+      if (what === undefined && (isWaiting || isOnPage)) continue;
       const expected = row.state === READY
         ? `ready ${row.entry}`
         : row.state === DELAYED
@@ -250,12 +213,15 @@ export class SimNode {
     for (const [at, what] of found) throw new Violation(`${at}: ${what}, which no entry says`);
   }
 
-  #collect(queue: Queue, found: Map<string, string>): void {
+  // Says how many ready messages it has seen: what is on pages is not seen.
+  #collect(queue: Queue, found: Map<string, string>): number {
+    let seen = 0;
     const isKept = (ref: number): boolean => {
       this.store.describe(ref, this.#view);
       return (this.#view.flags & RECORD_PERSISTENT) !== 0;
     };
     queue.lane.peek(queue.readyCount, (ref, position, entry) => {
+      seen++;
       if (isKept(ref)) found.set(`${queue.id}/${position}`, `ready ${entry >>> 0}`);
     });
     for (const delay of queue.retries?.delayed.list(0, queue.delayedCount) ?? []) {
@@ -263,5 +229,6 @@ export class SimNode {
       const what = `delayed ${delay.entry >>> 0} until ${delay.dueMs}`;
       found.set(`${queue.id}/${delay.position}`, what);
     }
+    return seen;
   }
 }

@@ -6,6 +6,9 @@ import { Prng } from "../../../src/lib/prng.ts";
 import type { StoreSizes } from "../../../src/store/log/sizes.ts";
 import type { Plain } from "../../support/test_broker.ts";
 
+/** Seed of the checksums of every folder. */
+export const STORE_SEED = 12345;
+
 /** What goes wrong with a disk besides crashes. */
 export type FaultKind = "none" | "writes" | "syncs" | "space" | "reads" | "any";
 
@@ -100,8 +103,17 @@ function sizesOf(dice: Dice): StoreSizes {
     segmentFileBytes: dice.pick([500, 4_000, 50_000]),
     moveGroupBytes: dice.pick([200, 2_000, 50_000]),
     moveGroupRecords: dice.pick([1, 5, 100]),
+    heldBackBytesMax: dice.pick([0, 4_000, 1_000_000]),
     moveSlackBytes: dice.pick([0, 1_000, 10_000, 1_000_000]),
     evictRecordBytesMin: dice.pick([0, 64]),
+    evictUnpagedBytesMin: dice.pick([0, 64, 2_000]),
+    laneFirstSlots: dice.pick([2, 4, 32]),
+    laneSlots: dice.pick([2, 4, 16, 1024]),
+    pageBytes: dice.pick([100, 1_000, 100_000]),
+    pagedChunkBytesMax: dice.pick([2_000, 100_000, 4_000_000]),
+    pageGroupBytes: dice.pick([100, 3_000, 1_000_000]),
+    pagesInFlightBytes: dice.pick([500, 10_000, 1_000_000]),
+    tailPageMessagesMin: dice.pick([1, 3, 64]),
     lazySyncBytes: dice.pick([200, 5_000, 100_000]),
     roomCheckBytes: dice.pick([500, 10_000]),
   };

@@ -8,7 +8,8 @@ import { CrashSignal, MemoryDisk } from "../../support/memory_disk.ts";
 import { drain } from "./drain.ts";
 import { type Death, Ledger, Violation } from "./ledger.ts";
 import { Messages } from "./messages.ts";
-import { openStore, rowReader, SimNode, type World } from "./node.ts";
+import { openStore, SimNode, type World } from "./node.ts";
+import { readRows } from "./rows.ts";
 import { Dice, type Plan, planOf } from "./plan.ts";
 import { planFaults } from "./trouble.ts";
 import { Workload } from "./workload.ts";
@@ -181,7 +182,7 @@ class Simulation {
     disk.quotaBytes = Infinity;
     const store = openStore(this.#plan, disk, trace);
     trace("  another outcome of the same crash");
-    ledger.match(store.recovered, rowReader(disk, store));
+    ledger.match(store.recovered, readRows(disk, store));
     if (store.recovered.queues.size > 10_000) throw new Violation("too many queues");
   }
 }

@@ -111,68 +111,55 @@ export class State {
   }
 }
 
-/** Says in what `recovered` differs from what must be; null when it does not. */
-export function difference(
-  state: State,
-  recovered: Recovered,
-  keyOfRow: (queueId: number, row: number) => string,
-): string | null {
-  return definitionDifference(state, recovered) ?? rowDifference(state, recovered, keyOfRow);
+/** The messages of a folder, by queue and position, as read from its files. */
+export type FoundRows = ReadonlyMap<number, ReadonlyMap<number, Row>>;
+
+/** Says in what a folder differs from what must be in it; null when it does not. */
+export function difference(state: State, recovered: Recovered, rows: FoundRows): string | null {
+  return definitionDifference(state, recovered) ?? rowDifference(state, recovered, rows);
 }
 
 function definitionDifference(state: State, recovered: Recovered): string | null {
-  let count = 0;
+  const there = new Set<string>();
   for (const [kind, values] of Object.entries(recovered.definitions)) {
     for (const [key, value] of values) {
-      count++;
       const name = `${kind} ${key}`;
+      there.add(name);
       const expected = state.definitions.get(name)?.value;
       if (expected === undefined) return `${name} should not be there`;
       if (JSON.stringify(value) !== expected) return `${name} is another one`;
     }
   }
-  if (count !== state.definitions.size) {
-    const there = new Set(
-      Object.entries(recovered.definitions)
-        .flatMap(([kind, values]) => [...values.keys()].map((key) => `${kind} ${key}`)),
-    );
-    return `missing: ${[...state.definitions.keys()].filter((name) => !there.has(name))}`;
-  }
+  const missing = [...state.definitions.keys()].filter((name) => !there.has(name));
+  if (missing.length > 0) return `missing: ${missing}`;
   if (recovered.queueIdMax < state.queueIdMax) return "a queue id may be used again";
   return null;
 }
 
-function rowDifference(
-  state: State,
-  recovered: Recovered,
-  keyOfRow: (queueId: number, row: number) => string,
-): string | null {
-  for (const [queueId, { rows, lastPosition }] of recovered.queues) {
-    for (const position of rows.positions()) {
+function rowDifference(state: State, recovered: Recovered, found: FoundRows): string | null {
+  for (const [queueId, rows] of found) {
+    const { lastPosition } = recovered.queues.get(queueId)!;
+    for (const [position, row] of rows) {
       const at = `queue ${queueId} position ${position}`;
-      const row = rows.find(position);
       const expected = state.row(queueId, position);
-      if (expected === undefined) return `${at}: should not be there`;
+      if (expected === undefined) return `${at}: ${row.key} should not be there`;
       if (position > lastPosition) return `${at}: beyond the last position`;
-      if (keyOfRow(queueId, row) !== expected.key) {
-        return `${at}: is ${keyOfRow(queueId, row)} and not ${expected.key}`;
-      }
       for (const column of COLUMNS) {
         if (column === "dueMs" && expected.state !== DELAYED) continue;
-        const actual = rows[column][row]!;
-        if (actual === expected[column]) continue;
-        return `${at} (${expected.key}): ${column} is ${actual} and not ${expected[column]}`;
+        if (row[column] === expected[column]) continue;
+        return `${at} (${expected.key}): ${column} is ${row[column]} and not ${expected[column]}`;
       }
     }
   }
   for (const { queueId, position, row } of state.rows()) {
-    const found = recovered.queues.get(queueId)?.rows.find(position) ?? -1;
-    if (found < 0) return `queue ${queueId} position ${position}: ${row.key} is missing`;
+    if (found.get(queueId)?.has(position) === true) continue;
+    return `queue ${queueId} position ${position}: ${row.key} is missing`;
   }
   return null;
 }
 
 const COLUMNS = [
+  "key",
   "state",
   "entry",
   "dueMs",
