@@ -24,6 +24,8 @@ export class LogEntries implements EntrySink {
   readonly #view: RecordView = emptyView();
   /** While definitions that are in the log already are made again, they are not entered. */
   isRestoring = false;
+  /** The last batch with a change of definitions. */
+  definitionBatch = 0;
 
   constructor(
     parts: {
@@ -97,12 +99,17 @@ export class LogEntries implements EntrySink {
     if (this.isRestoring) return;
     this.#definitions.set(kind, key, value);
     this.#log.batch.defined(kind, key, value);
-    this.#log.wantSync();
+    this.#changed();
   }
 
   undefined(kind: DefinitionKind, key: string): void {
     this.#definitions.delete(kind, key);
     this.#log.batch.undefined(kind, key);
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.definitionBatch = this.#log.openBatch;
     this.#log.wantSync();
   }
 }
