@@ -138,6 +138,8 @@ export class Keeper {
   #freeMemory(nowMs: number): boolean {
     const { paging, sizes } = this.#parts;
     const isPaging = paging.step(nowMs, !this.isDiskLow);
+    // What is read to be written elsewhere must stay until it is; it would be read again and again.
+    if (paging.isLoading || this.#mover.isLoading) return isPaging;
     const bytesMin = paging.isBusy ? sizes.evictUnpagedBytesMin : sizes.evictRecordBytesMin;
     return this.#evictor.step(bytesMin) || isPaging;
   }

@@ -65,6 +65,11 @@ export class Mover {
     return this.#victim !== null;
   }
 
+  /** Whether records are being read to be copied. */
+  get isLoading(): boolean {
+    return this.#loading > 0;
+  }
+
   /** Starts to empty a file. */
   begin(victim: DataFile): void {
     victim.isPinned = true;

@@ -104,6 +104,11 @@ export class Pager {
     return this.#isPaging && (this.#drafts.length > 0 || this.#cold.hasSome);
   }
 
+  /** Whether records are being read to be written to pages. */
+  get isLoading(): boolean {
+    return this.#loadingCount > 0;
+  }
+
   /** Does a bounded piece; true when more can be done at once. */
   step(nowMs: number, mayWrite: boolean): boolean {
     const hasMore = this.#commitSafe();

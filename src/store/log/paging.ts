@@ -78,6 +78,11 @@ export class Paging implements LanePages {
     return this.#pager.isBusy;
   }
 
+  /** Whether records are being read to be written to pages. */
+  get isLoading(): boolean {
+    return this.#pager.isLoading;
+  }
+
   /** Does a bounded piece; true when more can be done at once. */
   step(nowMs: number, mayWrite: boolean): boolean {
     this.#loader.step();
