@@ -7,8 +7,8 @@ import type { Queue } from "./queue.ts";
 
 /** What a channel does for its consumers; session/ implements it. */
 export interface ConsumerChannel {
-  /** False while the outbox is above its watermark, flow is off or the channel's prefetch is used up. */
-  hasCapacity(): boolean;
+  /** False while the outbox is above its watermark or the channel's prefetch, if it counts, is used up. */
+  hasCapacity(consumer: Consumer): boolean;
   /** Writes the delivery to the outbox at once; unless `noAck`, enters it into the unacked table. */
   deliver(consumer: Consumer, delivery: Delivery): void;
   /** The broker has cancelled the consumer: its queue is gone. */
@@ -56,6 +56,6 @@ export class Consumer {
   /** Whether one more message may be sent. */
   hasCapacity(): boolean {
     if (this.prefetch !== 0 && this.unackedCount >= this.prefetch && !this.noAck) return false;
-    return this.channel.hasCapacity();
+    return this.channel.hasCapacity(this);
   }
 }

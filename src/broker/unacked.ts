@@ -19,6 +19,8 @@ export const NACK: number = CAUSE_NACK;
 export class Unacked {
   /** Deliveries not settled yet; those a transaction holds are included. */
   count = 0;
+  /** How many of them went to consumers: what a channel's prefetch counts. */
+  consumerCount = 0;
   #head = 0;
   #tail = 0;
   #tags = new Float64Array(CAPACITY_MIN);
@@ -47,7 +49,9 @@ export class Unacked {
     this.#consumers[index] = consumer;
     this.count++;
     delivery.queue.delivered(delivery);
-    if (consumer !== null) consumer.unackedCount++;
+    if (consumer === null) return;
+    this.consumerCount++;
+    consumer.unackedCount++;
   }
 
   /** Acks a tag, or all up to it (tag 0: all there are); false when the tag is unknown. */
@@ -160,6 +164,7 @@ export class Unacked {
     this.#consumers[index] = null;
     this.count--;
     if (consumer === null) return;
+    this.consumerCount--;
     consumer.unackedCount--;
     if (consumer.isBlocked) consumer.queue.unblock(consumer);
   }

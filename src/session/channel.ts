@@ -44,7 +44,6 @@ export class Channel implements ConsumerChannel {
   deliveryTag = 0;
   /** Whether the engine has it in its list of channels with confirms to send. */
   isConfirming = false;
-  #unackedMax: number;
   #isRefused = false;
 
   constructor(connection: Connection, vhost: VHost, number: number) {
@@ -53,24 +52,28 @@ export class Channel implements ConsumerChannel {
     this.context = connection.context;
     this.vhost = vhost;
     this.publisher = new Publisher(vhost);
-    this.#unackedMax = this.context.limits.unackedPerChannelMax;
   }
 
   /** Sets the prefetch of the whole channel. */
   setChannelPrefetch(count: number): void {
-    const limit = this.context.limits.unackedPerChannelMax;
     this.channelPrefetch = count;
-    this.#unackedMax = count === 0 ? limit : Math.min(count, limit);
     this.acked();
   }
 
-  /** Whether one more message could be entered as unacked by basic.get; prefetch does not count. */
+  /** Whether no more messages may be out unacked, whatever the prefetch says. */
   get isUnackedFull(): boolean {
     return this.unacked.count >= this.context.limits.unackedPerChannelMax;
   }
 
-  hasCapacity(): boolean {
-    if (this.unacked.count >= this.#unackedMax) {
+  // Messages without acknowledgement and those of basic.get do not count toward the prefetch.
+  #hasUnackedRoom(): boolean {
+    const { unacked, channelPrefetch } = this;
+    if (channelPrefetch !== 0 && unacked.consumerCount >= channelPrefetch) return false;
+    return !this.isUnackedFull;
+  }
+
+  hasCapacity(consumer: Consumer): boolean {
+    if (!consumer.noAck && !this.#hasUnackedRoom()) {
       this.#isRefused = true;
       return false;
     }
@@ -112,7 +115,7 @@ export class Channel implements ConsumerChannel {
 
   /** After unacked messages have been settled: consumers that were refused may go on. */
   acked(): void {
-    if (this.#isRefused && this.unacked.count < this.#unackedMax) this.resume();
+    if (this.#isRefused && this.#hasUnackedRoom()) this.resume();
   }
 
   /** Puts consumers that were refused for want of capacity back in turn. */

@@ -7,7 +7,7 @@ import { BASIC_CLASS } from "../amqp/frame.ts";
 import type { FrameParser } from "../amqp/frame_parser.ts";
 import { UNCOUNTED, writeReturn } from "../amqp/hot_frames.ts";
 import { BASIC_PUBLISH } from "../amqp/methods_gen.ts";
-import { PROPERTY_USER_ID } from "../amqp/properties.ts";
+import { PROPERTY_USER_ID, readPropertyFlags } from "../amqp/properties.ts";
 import {
   NO_ROUTE,
   NOT_IMPLEMENTED,
@@ -67,9 +67,8 @@ export function receiveHeader(channel: Channel, frame: FrameParser): void {
       " instead";
     throw new ConnectionError(UNEXPECTED_FRAME, detail);
   }
-  const { properties } = context;
-  properties.set(frame.buffer, header.propertiesStart, header.propertiesEnd);
-  if (properties.has(PROPERTY_USER_ID)) checkUserId(channel);
+  const flags = readPropertyFlags(frame.buffer, header.propertiesStart, header.propertiesEnd);
+  if ((flags & PROPERTY_USER_ID) !== 0) checkUserId(channel, frame.buffer);
   const limit = context.limits.messageBytesMax;
   if (header.bodyByteCount > limit) {
     const detail = `message size ${header.bodyByteCount} is larger than configured max size` +
@@ -82,8 +81,10 @@ export function receiveHeader(channel: Channel, frame: FrameParser): void {
 }
 
 // The property stands for a login that the broker has checked (spec/broker.md).
-function checkUserId(channel: Channel): void {
-  const claimed = channel.context.properties.text(PROPERTY_USER_ID);
+function checkUserId(channel: Channel, bytes: Uint8Array): void {
+  const { properties, contentHeader } = channel.context;
+  properties.set(bytes, contentHeader.propertiesStart, contentHeader.propertiesEnd);
+  const claimed = properties.text(PROPERTY_USER_ID);
   const name = channel.connection.user?.name;
   if (claimed === name) return;
   const detail = `user_id property set to '${claimed}' but authenticated user was '${name}'`;

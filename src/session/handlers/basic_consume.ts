@@ -13,6 +13,8 @@ import type { Channel } from "../channel.ts";
 import { argumentsStart } from "./arguments.ts";
 import { namedQueue } from "./queue.ts";
 
+/** RabbitMQ's pseudo-queue for answers without a queue. */
+const REPLY_QUEUE = "amq.rabbitmq.reply-to";
 const TAG_PREFIX = "amq.ctag-";
 const TAG_RANDOM_CHARACTERS = 22;
 const TAG_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -22,6 +24,7 @@ export function consume(channel: Channel, frame: FrameParser): void {
   const { vhost, connection, context, number } = channel;
   const args = decodeBasicConsume(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   const name = namedQueue(channel, args.queue);
+  assertNoReplyQueue(name);
   const tag = args.consumerTag !== "" ? args.consumerTag : generateTag(channel);
   assertRoom(channel, tag);
   const priority = readPriority(channel, name, args.arguments);
@@ -30,6 +33,11 @@ export function consume(channel: Channel, frame: FrameParser): void {
     channel.consumers.set(tag, queue.consume(options(channel, tag, { args, priority })));
   });
   if (!args.nowait) writeBasicConsumeOk(connection.writer(), number, tag);
+}
+
+function assertNoReplyQueue(name: string): void {
+  if (name !== REPLY_QUEUE) return;
+  throw new ChannelError(PRECONDITION_FAILED, "direct reply-to is not supported yet");
 }
 
 function options(

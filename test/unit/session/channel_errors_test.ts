@@ -118,6 +118,12 @@ const CASES: Case[] = [
     blame: [60, 20],
   },
   {
+    name: "direct reply-to",
+    act: (channel) => channel.send(M.BASIC_CONSUME, { queue: "amq.rabbitmq.reply-to" }),
+    text: "PRECONDITION_FAILED - direct reply-to is not supported yet",
+    blame: [60, 20],
+  },
+  {
     name: "a passive declare of a missing queue",
     act: (channel) => channel.send(M.QUEUE_DECLARE, { queue: "nope", passive: true }),
     text: "NOT_FOUND - no queue 'nope' in vhost '/'",

@@ -92,6 +92,24 @@ Deno.test("qos of consumer and channel hold together", () => {
   assertEquals(bodies(channel), "3");
 });
 
+Deno.test("qos per channel counts neither basic.get nor consumers without acks", () => {
+  const channel = new TestNode().connect().channel();
+  channel.queue("q");
+  channel.queue("free");
+  fill(channel, "q", 4);
+  fill(channel, "free", 2);
+  channel.get("q");
+  channel.qos(2, true);
+  channel.consume("q");
+  assertEquals(bodies(channel), "2 3");
+  channel.consume("free", { noAck: true });
+  assertEquals(bodies(channel), "1 2");
+  channel.ack(1);
+  assertEquals(bodies(channel), "");
+  channel.ack(2);
+  assertEquals(bodies(channel), "4");
+});
+
 Deno.test("unacked messages of a channel are limited even without a prefetch", () => {
   const channel = new TestNode({ limits: { unackedPerChannelMax: 4 } }).connect().channel();
   channel.queue("q");
