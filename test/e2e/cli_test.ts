@@ -57,24 +57,36 @@ Deno.test("main refuses unknown and wrong settings with exit code 1", async () =
 
 Deno.test("main refuses a port that is in use with exit code 1", async () => {
   await withBroker(async ({ url, httpUrl }) => {
-    const amqp = await refusal(["--amqp-port", portOf(url), "--http-port", "0"]);
+    const amqp = await refusal(["--memory", "--amqp-port", portOf(url), "--http-port", "0"]);
     assertEquals(amqp, `cannot listen on 127.0.0.1:${portOf(url)} for AMQP: the port is in use`);
-    const http = await refusal(["--amqp-port", "0", "--http-port", portOf(httpUrl)]);
+    const http = await refusal(["--memory", "--amqp-port", "0", "--http-port", portOf(httpUrl)]);
     const where = `127.0.0.1:${portOf(httpUrl)}`;
     assertEquals(http, `cannot listen on ${where} for HTTP: the port is in use`);
   });
 });
 
 Deno.test("main refuses an address that is not this machine's", async () => {
-  const text = await refusal(["--bind", "192.0.2.1", "--amqp-port", "0", "--http-port", "0"]);
+  const text = await refusal([
+    "--memory",
+    "--bind",
+    "192.0.2.1",
+    "--amqp-port",
+    "0",
+    "--http-port",
+    "0",
+  ]);
   assertMatch(text, /^cannot listen on 192\.0\.2\.1:0 for AMQP: /);
 });
 
 if (detectRuntime() === "deno") {
   Deno.test("main says which permission is missing", async () => {
     const noNet = { denoFlags: ["--allow-env", "--allow-read"] };
-    const ports = ["--amqp-port", "0", "--http-port", "0"];
+    const ports = ["--memory", "--amqp-port", "0", "--http-port", "0"];
     assertMatch(await refusal(ports, noNet), /permission denied \(run Deno with --allow-net/);
+    assertMatch(
+      await refusal(["--data-dir", "no"], noNet),
+      /data folder no: NotCapable .*--allow-read, --allow-write/,
+    );
     const noEnv = { denoFlags: ["--allow-net", "--allow-read"] };
     assertMatch(await refusal(ports, noEnv), /^cannot read the environment: .*--allow-env/);
   });

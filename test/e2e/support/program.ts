@@ -2,6 +2,7 @@
 // read line by line, sent signals. Used by the end-to-end tests; never by unit tests.
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { detectRuntime } from "../../../src/runtime/detect.ts";
@@ -16,6 +17,8 @@ export interface ProgramOptions {
   denoFlags?: readonly string[];
   /** File to run instead of src/main.ts, relative to the project. */
   file?: string;
+  /** Folder to run in instead of the project's. */
+  cwd?: string;
 }
 
 /** How a program ended and what it said. */
@@ -38,7 +41,7 @@ export class Program {
   constructor(args: readonly string[], options: ProgramOptions = {}) {
     const [file, ...rest] = commandFor(options.file ?? "src/main.ts", options.denoFlags ?? ["-A"]);
     this.#child = spawn(file!, [...rest, ...args], {
-      cwd: ROOT,
+      cwd: options.cwd ?? ROOT,
       env: { ...cleanEnvironment(), ...options.env },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -91,7 +94,8 @@ export async function startBroker(
   args: readonly string[] = [],
   options: ProgramOptions = {},
 ): Promise<ReadyBroker> {
-  const isPlaced = args.some((arg) => arg === "--memory" || arg.startsWith("--data-dir"));
+  const isPlaced = options.cwd !== undefined ||
+    args.some((arg) => arg === "--memory" || arg.startsWith("--data-dir"));
   // The default is a folder in the working directory, which here is the project's.
   const place = isPlaced ? [] : ["--memory"];
   const program = new Program(["--amqp-port", "0", "--http-port", "0", ...place, ...args], options);
@@ -120,8 +124,10 @@ export async function withBroker(
 }
 
 function commandFor(file: string, denoFlags: readonly string[]): string[] {
-  if (detectRuntime() !== "deno") return [process.execPath, file];
-  return [process.execPath, "run", "--no-check", ...denoFlags, file];
+  const path = join(ROOT, file);
+  if (detectRuntime() !== "deno") return [process.execPath, path];
+  const config = `--config=${join(ROOT, "deno.json")}`;
+  return [process.execPath, "run", "--no-check", config, ...denoFlags, path];
 }
 
 // Settings of whoever runs the tests must not reach the brokers of the tests.
