@@ -297,6 +297,7 @@ export class FileStore implements Store, LogListener {
   }
 
   #closeFiles(): void {
+    this.#keeper.close();
     this.#paging.close();
     this.#files.close();
   }

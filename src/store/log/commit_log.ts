@@ -109,11 +109,7 @@ export class CommitLog {
     this.#openFile();
   }
 
-  /** Number of the file that the open batch will go to. */
-  get fileNumber(): number {
-    return this.#file.number;
-  }
-
+  /** The file that the open batch will go to. */
   get file(): DataFile {
     return this.#file;
   }

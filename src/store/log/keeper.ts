@@ -55,7 +55,9 @@ export class Keeper {
   readonly #evictor: Evictor;
   #manifest: Manifest;
   #snapshot: SnapshotWriter | null = null;
-  /** Batch that must be safe before the finished snapshot may count. */
+  /** Whether rows of it name places that the log has left. */
+  #isSnapshotStale = false;
+  /** Batch that must be on disk before the finished snapshot may count. */
   #snapshotUpTo = 0;
   #snapshotAtBytes = 0;
   #snapshotBytes = 0;
@@ -68,7 +70,11 @@ export class Keeper {
   constructor(parts: KeeperParts) {
     this.#parts = parts;
     this.#manifest = parts.manifest;
-    this.#mover = new Mover({ ...parts, seed: parts.manifest.seed });
+    this.#mover = new Mover({
+      ...parts,
+      seed: parts.manifest.seed,
+      emptied: (file) => this.emptied(file),
+    });
     this.#evictor = new Evictor(parts, parts.options.residentBytesMax);
   }
 
@@ -85,9 +91,7 @@ export class Keeper {
     for (const file of files.ofKind("log")) {
       if (file.byteLength === 0 && !file.isPinned) this.#remove(file);
     }
-    for (const file of files.ofKind("snapshot")) {
-      if (file.number !== this.#manifest.snapshot) this.#remove(file);
-    }
+    this.#removeOldSnapshots();
   }
 
   /** Nothing alive is in the file any more. */
@@ -111,6 +115,7 @@ export class Keeper {
     to: { file: number; offset: number },
   ): void {
     const { files, holdings } = this.#parts;
+    this.#isSnapshotStale = true;
     const moved = holdings.relocate(from, to);
     const before = files.get(from.file);
     const after = files.get(to.file);
@@ -150,13 +155,17 @@ export class Keeper {
     const { log } = this.#parts;
     const snapshot = this.#snapshot;
     if (snapshot === null) return this.#startSnapshot();
-    if (snapshot.isRunning) {
+    if (this.#isSnapshotStale) {
+      this.#dropSnapshot(snapshot);
+      this.wantSnapshot();
+    } else if (snapshot.isRunning) {
       snapshot.step(log.openBatch, nowMs, this.#parts.wake);
       this.#snapshotUpTo = log.openBatch - 1;
       log.wantSync();
     } else if (snapshot.error !== null) {
-      this.#giveUpSnapshot(snapshot.error);
-    } else if (snapshot.isDone && log.decidedBatch >= this.#snapshotUpTo) {
+      this.#report("write a snapshot", snapshot.error);
+      this.#dropSnapshot(snapshot);
+    } else if (snapshot.isDone && log.storedBatch >= this.#snapshotUpTo) {
       this.#finishSnapshot(snapshot);
     }
     return this.#snapshot?.isRunning ?? false;
@@ -166,6 +175,7 @@ export class Keeper {
     const { files, log, sizes } = this.#parts;
     if (!this.#isSnapshotDue()) return false;
     this.#snapshotAtBytes = log.appendedBytes;
+    this.#isSnapshotStale = false;
     this.#heldBackBytes = 0;
     const { pages } = this.#parts.paging;
     const source = new HoldingsSource({ ...this.#parts, pages });
@@ -174,7 +184,7 @@ export class Keeper {
       this.#snapshot = new SnapshotWriter(files, source, {
         seed,
         lastBatch: log.lastBatch,
-        fromLog: log.fileNumber,
+        fromLog: log.file.number,
         sizes,
       });
     } catch (error) {
@@ -194,7 +204,6 @@ export class Keeper {
 
   #finishSnapshot(snapshot: SnapshotWriter): void {
     const { files } = this.#parts;
-    const before = this.#manifest.snapshot;
     const manifest: Manifest = {
       ...this.#manifest,
       snapshot: snapshot.file.number,
@@ -210,16 +219,26 @@ export class Keeper {
     this.#manifest = manifest;
     this.#snapshotBytes = snapshot.file.byteLength;
     snapshot.file.isPinned = false;
-    const old = before === null ? undefined : files.get(before);
-    if (old !== undefined) this.#remove(old);
+    this.#removeOldSnapshots();
     this.#collectEmpty();
   }
 
-  #giveUpSnapshot(error: DiskError): void {
-    const { file } = this.#snapshot!;
+  #removeOldSnapshots(): void {
+    for (const file of this.#parts.files.ofKind("snapshot")) {
+      if (file.number !== this.#manifest.snapshot) this.#remove(file);
+    }
+  }
+
+  #dropSnapshot(snapshot: SnapshotWriter): void {
     this.#snapshot = null;
-    this.#report("write a snapshot", error);
-    this.#remove(file);
+    snapshot.abandon();
+    this.#remove(snapshot.file);
+  }
+
+  /** Ends it; nothing that is under way counts any more. */
+  close(): void {
+    this.#snapshot?.abandon();
+    this.#mover.close();
   }
 
   // --- files
@@ -227,7 +246,7 @@ export class Keeper {
   #collectEmpty(): void {
     const { files } = this.#parts;
     for (const file of [...files.ofKind("log"), ...files.ofKind("segment")]) {
-      if (file.liveRecords === 0) this.#emptied.push({ file, batch: 0 });
+      if (file.liveRecords === 0) this.emptied(file);
     }
   }
 
@@ -239,8 +258,8 @@ export class Keeper {
       const { file, batch } = emptied;
       if (file.liveRecords > 0 || file.draftCount > 0 || file.isPinned) continue;
       if (this.#isInLogToReplay(file)) continue;
-      // What emptied the file must be safe before the file goes.
-      if (batch > log.decidedBatch) kept.push(emptied);
+      // What emptied the file must be on disk before the file goes.
+      if (batch > log.storedBatch) kept.push(emptied);
       else this.#remove(file);
     }
     if (kept.length > 0) log.wantSync();

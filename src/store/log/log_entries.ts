@@ -57,7 +57,7 @@ export class LogEntries implements EntrySink {
     this.#arena.open(ref, view);
     const at = log.batch.record(view);
     const recordBytes = log.batch.out.byteCount - at;
-    this.#holdings.place(ref, log.fileNumber, log.offsetOf(at), recordBytes);
+    this.#holdings.place(ref, log.file.number, log.offsetOf(at), recordBytes);
     log.file.liveRecords++;
     log.file.liveBytes += recordBytes;
   }

@@ -30,6 +30,8 @@ export class Mover {
     holdings: Holdings;
     arena: Arena;
     load: (ref: number, done: (error: Error | null) => void) => void;
+    /** Nothing alive is in the file any more. */
+    emptied: (file: DataFile) => void;
     wake: () => void;
     options: { logger: { log(level: "error", message: string, fields?: object): void } };
     sizes: StoreSizes;
@@ -51,6 +53,7 @@ export class Mover {
       holdings: Holdings;
       arena: Arena;
       load: (ref: number, done: (error: Error | null) => void) => void;
+      emptied: (file: DataFile) => void;
       wake: () => void;
       options: { logger: { log(level: "error", message: string, fields?: object): void } };
       sizes: StoreSizes;
@@ -138,6 +141,7 @@ export class Mover {
         });
       }
       this.#group = [];
+      if (copies.length === 0) return true;
       writer.finish(log.openBatch, nowMs);
       const { out } = writer;
       segment.handle.write(out.bytes, 0, out.byteCount, segment.file.byteLength);
@@ -156,7 +160,7 @@ export class Mover {
       if (error !== null) this.#fail(error);
       else for (const copy of copies) this.#moved(segment.file, copy);
       const isFull = segment.file.byteLength >= this.#parts.sizes.segmentFileBytes;
-      if (error === null && isFull) this.#closeSegment();
+      if (error === null && isFull) this.close();
       this.#parts.wake();
     });
   }
@@ -187,17 +191,20 @@ export class Mover {
     return this.#segment;
   }
 
-  #closeSegment(): void {
+  /** Ends the segment being written; copies that are not safe do not count. */
+  close(): void {
     if (this.#segment === null) return;
-    this.#segment.handle.close();
-    this.#segment.file.isPinned = false;
+    const { file, handle } = this.#segment;
     this.#segment = null;
+    handle.close();
+    file.isPinned = false;
+    if (file.liveRecords === 0) this.#parts.emptied(file);
   }
 
   // The copies do not count; the segment file is not written to again.
   #fail(error: DiskError): void {
     this.#hasFailed = true;
-    this.#closeSegment();
+    this.close();
     const fields = { file: this.#victim?.name, error: error.message };
     this.#parts.options.logger.log("error", "cannot move records out of a data file", fields);
   }

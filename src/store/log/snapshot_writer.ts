@@ -148,11 +148,18 @@ export class SnapshotWriter {
   #sync(onSynced: () => void): void {
     this.#phase = "syncing";
     this.#handle.sync((error) => {
+      if (this.#phase !== "syncing") return;
       this.#handle.close();
       if (error === null) this.#phase = "done";
       else this.#fail(error);
       onSynced();
     });
+  }
+
+  /** Ends it whatever it has come to; its file is of no use. */
+  abandon(): void {
+    if (this.isRunning || this.#phase === "syncing") this.#handle.close();
+    this.#phase = "failed";
   }
 
   #fail(error: DiskError): void {

@@ -94,7 +94,7 @@ async function closeOrderly(world: World, node: SimNode, dice: Dice): Promise<vo
   const closing = node.store.close(node.nowMs);
   disk.finishAll();
   await closing;
-  if (disk.openCount > 3) throw new Violation(`${disk.openCount} handles are left open`);
+  if (disk.openCount > 0) throw new Violation(`${disk.openCount} handles are left open`);
   ledger.died("process", node.store);
   const next = disk.crash(
     plan.isSynced ? { kind: "power", prng: dice.prng } : { kind: "process" },
