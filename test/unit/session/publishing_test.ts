@@ -88,6 +88,37 @@ Deno.test("publish survives random splits of many messages of many sizes", () =>
   }
 });
 
+Deno.test("publishes keep their order whatever the pieces, the budget and the pace of the loop", () => {
+  for (let seed = 1; seed <= 40; seed++) {
+    const prng = new Prng(seed);
+    const limits = { inputBytesPerTurn: 50 + prng.nextBelow(500) };
+    const node = new TestNode({ limits });
+    const channel = node.connect().channel();
+    channel.queue("q");
+    node.isManual = true;
+    const sizes = Array.from({ length: 100 }, () => prng.nextBelow(80));
+    const frames = sizes.map((size, i) => channel.publishFrames("q", bytesOf(size, i)));
+    const stream = joined(frames);
+    // Pieces that end with a frame are as likely as others.
+    const ends = frames.reduce<number[]>(
+      (all, one) => [...all, (all.at(-1) ?? 0) + one.length],
+      [],
+    );
+    for (let at = 0; at < stream.length;) {
+      const next = prng.nextBelow(2) === 0
+        ? ends.find((end) => end > at)!
+        : Math.min(stream.length, at + 1 + prng.nextBelow(400));
+      channel.client.raw(stream.subarray(at, next));
+      at = next;
+      if (prng.nextBelow(3) === 0) node.loop.step();
+    }
+    node.isManual = false;
+    node.settle();
+    const got = sizes.map(() => channel.get("q", true)!.bytes);
+    assertEquals(got, sizes.map((size, i) => bytesOf(size, i)));
+  }
+});
+
 Deno.test("publishes of several channels may be interleaved frame by frame", () => {
   const node = new TestNode();
   const client = node.connect({ frameMax: 4096 });
