@@ -46,6 +46,15 @@ export class ConsumerRing {
     if (isLast) this.#rings = this.#rings.filter((other) => other !== ring);
   }
 
+  /** Ends every consumer and tells its channel: the queue is gone or cannot be read. */
+  cancelAll(): void {
+    for (const consumer of [...this.#all]) {
+      consumer.isCancelled = true;
+      this.remove(consumer);
+      consumer.channel.cancelled(consumer);
+    }
+  }
+
   /** Puts a consumer that was found without capacity back in turn. */
   unblock(consumer: Consumer): void {
     if (!consumer.isBlocked || consumer.isCancelled) return;

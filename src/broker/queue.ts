@@ -262,21 +262,13 @@ export class Queue implements ReadWaiter {
   /** Told by the store that the head cannot be read: nothing can be taken out any more. */
   readFailed(error: Error): void {
     this.#reads.failed(error);
-    this.#dropConsumers();
+    this.consumers.cancelAll();
     this.readArrived();
   }
 
   /** Tells `waiter` once when a `get` that was pending may be tried again. */
   whenRead(waiter: ReadWaiter): void {
     this.#reads.wait(waiter);
-  }
-
-  #dropConsumers(): void {
-    for (const consumer of [...this.consumers.all]) {
-      consumer.isCancelled = true;
-      this.consumers.remove(consumer);
-      consumer.channel.cancelled(consumer);
-    }
   }
 
   // --- what becomes of messages that were out; decided by settlement.ts
@@ -405,7 +397,7 @@ export class Queue implements ReadWaiter {
     this.purge();
     this.#timers.stop();
     this.retries?.close();
-    this.#dropConsumers();
+    this.consumers.cancelAll();
     return readyCount;
   }
 }
