@@ -217,8 +217,6 @@ export class Queue implements ReadWaiter {
     }
   }
 
-  // --- messages out
-
   /** Takes the head into `delivery` for basic.get; one of `GET_*`. */
   get(delivery: Delivery): number {
     this.touch();
@@ -341,8 +339,6 @@ export class Queue implements ReadWaiter {
     this.deadLetter(headRef, headPosition, headEntry, reason);
   }
 
-  // --- consumers
-
   /** Adds a consumer; 403 when an exclusive one is or would be in the way. */
   consume(options: ConsumeOptions): Consumer {
     this.#reads.assertReadable();
@@ -372,8 +368,6 @@ export class Queue implements ReadWaiter {
     this.consumers.unblock(consumer);
     this.broker.schedule(this);
   }
-
-  // --- the end
 
   /** Removes every ready and delayed message and says how many there were. */
   purge(): number {
