@@ -137,7 +137,7 @@ export class Connection implements Owner {
   run(bytesMax: number): number {
     let spent = 0;
     this.publishedCount = 0;
-    while (spent < bytesMax && this.input.isRunnable) {
+    while (spent < bytesMax && this.#canRun()) {
       try {
         spent += this.#runFrames(bytesMax - spent);
       } catch (error) {
@@ -150,6 +150,12 @@ export class Connection implements Owner {
     return spent;
   }
 
+  // A few bytes may ask for megabytes of answers: those leave first.
+  #canRun(): boolean {
+    const { byteCount } = this.outbox.writer;
+    return this.input.isRunnable && byteCount <= this.context.limits.outboxBytesMax;
+  }
+
   #runFrames(bytesMax: number): number {
     const { input } = this;
     const { parser } = input;
@@ -158,7 +164,7 @@ export class Connection implements Owner {
       while (parser.next()) {
         spent += parser.frameByteCount;
         handleFrame(this, parser);
-        if (spent >= bytesMax || !input.isRunnable) return spent;
+        if (spent >= bytesMax || !this.#canRun()) return spent;
       }
       this.attached?.detach();
       this.attached = null;

@@ -8,7 +8,6 @@ import type { Broker } from "../broker/broker.ts";
 import { AssertionError } from "../lib/assert.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Connection } from "./connection.ts";
-import { STATE_CLOSED } from "./connection_state.ts";
 import { SessionContext } from "./context.ts";
 import type { HostLoop } from "./host_loop.ts";
 import type { ProductInfo } from "./server_properties.ts";
@@ -145,9 +144,7 @@ export class Engine {
         for (const connection of [...this.#connections.values()]) {
           const reason = "broker forced connection closure with reason 'shutdown'";
           connection.force(CONNECTION_FORCED, reason);
-          if (connection.state < STATE_CLOSED) {
-            this.#context.timers.setDeadline(connection, graceMs);
-          }
+          this.#context.timers.setDeadline(connection, graceMs);
         }
       });
       this.#endClosing();

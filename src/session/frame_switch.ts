@@ -21,6 +21,7 @@ import { CHANNEL_ERROR, COMMAND_INVALID, UNEXPECTED_FRAME } from "../amqp/reply_
 import type { Channel } from "./channel.ts";
 import type { Connection } from "./connection.ts";
 import { STATE_RUNNING } from "./connection_state.ts";
+import { handleAccess } from "./handlers/access.ts";
 import { handleBasic } from "./handlers/basic.ts";
 import { handleAck, handleNack, handleReject } from "./handlers/basic_settle.ts";
 import { handleChannel, openChannel } from "./handlers/channel.ts";
@@ -33,6 +34,7 @@ import { ASSEMBLY_BODY, ASSEMBLY_HEADER, ASSEMBLY_IDLE } from "./publish_assembl
 import { beginPublish, receiveBody, receiveHeader } from "./publishing.ts";
 import { unimplemented } from "./unimplemented.ts";
 
+const CLASS_ACCESS = 30;
 const CLASS_BASIC = 60;
 const CLASS_CHANNEL = 20;
 const CLASS_CONFIRM = 85;
@@ -98,6 +100,8 @@ function handleMethod(channel: Channel, key: number, frame: FrameParser): void {
       return handleConfirm(channel, key, frame);
     case CLASS_TX:
       return handleTx(channel, key, frame);
+    case CLASS_ACCESS:
+      return handleAccess(channel, key, frame);
     case CLASS_CONNECTION:
       throw new ConnectionError(COMMAND_INVALID, "connection method on a channel other than 0");
     default:

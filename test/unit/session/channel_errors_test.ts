@@ -311,6 +311,12 @@ Deno.test("a channel.close that crossed ours is answered", () => {
   client.channel(1);
 });
 
+Deno.test("access.request gets a ticket, as old clients need it", () => {
+  const channel = new TestNode().connect().channel();
+  const { args } = channel.rpc(M.ACCESS_REQUEST, { realm: "/data" }, M.ACCESS_REQUEST_OK);
+  assertEquals(args.ticket, 1);
+});
+
 Deno.test("channel.flow to go on is answered", () => {
   const channel = new TestNode().connect().channel();
   const { args } = channel.rpc(M.CHANNEL_FLOW, { active: true }, M.CHANNEL_FLOW_OK);

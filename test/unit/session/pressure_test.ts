@@ -2,7 +2,7 @@
 
 import { assertEquals, assertFalse, assertGreater, assertLessOrEqual } from "@std/assert";
 import * as M from "../../../src/amqp/methods_gen.ts";
-import { joined } from "../../support/amqp_client.ts";
+import { joined, methodFrame } from "../../support/amqp_client.ts";
 import { TestNode } from "../../support/test_node.ts";
 
 const KIB = new Uint8Array(1024);
@@ -193,6 +193,23 @@ Deno.test("a blocked publisher may close, and is forgotten when it is gone", () 
   const consumer = node.connect().channel();
   consumer.consume("q", { noAck: true });
   assertFalse(node.broker.isMemoryBlocked);
+});
+
+Deno.test("a few bytes that ask for megabytes get them in portions", () => {
+  const node = new TestNode({ limits: { outboxBytesMax: 200_000 } });
+  const publisher = node.connect().channel();
+  publisher.queue("q");
+  for (let i = 0; i < 40; i++) publisher.publish("q", new Uint8Array(100_000));
+  const client = node.connect();
+  const channel = client.channel();
+  const gets = Array.from({ length: 40 }, () => {
+    return methodFrame(M.BASIC_GET, channel.number, { queue: "q", noAck: true });
+  });
+  client.wire.stopReading();
+  client.raw(joined(gets));
+  assertLessOrEqual(client.wire.pendingBytes, 400_000);
+  client.wire.read();
+  assertEquals(client.inbox.length, 40);
 });
 
 Deno.test("one write per connection and turn, however much there is to say", () => {
