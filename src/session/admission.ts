@@ -15,7 +15,7 @@ const BACKLOG_MIN = 1000;
 /** How long consumers are watched before it is decided whether waiting for them helps. */
 const WINDOW_MS = 10;
 /** Messages that have to leave a queue in a window for its publishers to be held on. */
-const OUT_PER_WINDOW_MIN = 50;
+const OUT_PER_WINDOW_MIN = 200;
 /** As many slow windows in a row are no accident of a busy machine. */
 const SLOW_WINDOWS_MAX = 2;
 /** For how many windows at most a queue whose consumers are slow is left alone. */
