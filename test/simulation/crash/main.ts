@@ -4,6 +4,8 @@
 //   deno run -A test/simulation/crash/main.ts --seed 4711 --trace
 
 import process from "node:process";
+import type { MemoryDisk } from "../../support/memory_disk.ts";
+import { dump } from "./dump.ts";
 import { run } from "./simulation.ts";
 
 interface Request {
@@ -36,7 +38,9 @@ const totals = { runs: 0, lives: 0, published: 0, confirmed: 0, operations: 0 };
 const failures: string[] = [];
 for (let seed = request.from; seed < request.from + request.seeds; seed++) {
   try {
-    const options = request.trace ? { trace: (line: string) => console.log(line) } : {};
+    const print = (line: string) => console.log(line);
+    const onFailure = (disk: MemoryDisk) => dump(disk, print);
+    const options = request.trace ? { trace: print, onFailure } : {};
     const result = await run(seed, options);
     totals.runs++;
     totals.lives += result.lives;

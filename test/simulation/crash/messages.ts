@@ -29,7 +29,9 @@ interface Instance {
   readonly deliveries: Map<number, number[]>;
   /** How and in which batch it left the node for good. */
   end: { batch: number; how: string } | null;
-  /** What it was before its queue was purged or deleted while it was on its way out of it. */
+  /** Batch in which its queue was purged while it was on its way out of it; it may be gone since. */
+  purgedBatch: number;
+  /** What it was before its queue was deleted while it was on its way out of it. */
   readonly before: Instance | null;
 }
 
@@ -100,14 +102,15 @@ export class Messages {
   stored(key: string, batch: number): boolean {
     const known = this.#instances.get(key);
     if (known !== undefined && known.end === null) return false;
-    // A dead letter whose bytes are being read goes on although its queue has been purged meanwhile.
-    if (known !== undefined && !["purged", "deleted"].includes(known.end!.how)) {
+    // A dead letter whose bytes are being read goes on although its queue has been deleted meanwhile.
+    if (known !== undefined && known.end!.how !== "deleted") {
       throw new Violation(`${key}: stored after it was ${known.end!.how}`);
     }
     const message = this.#messages.get(key.slice(0, key.indexOf("@")));
     if (message === undefined) throw new Violation(`${key}: nobody has published it`);
     const before = known ?? null;
-    this.#instances.set(key, { key, message, batch, deliveries: new Map(), end: null, before });
+    const nothing = { deliveries: new Map(), end: null, purgedBatch: Infinity };
+    this.#instances.set(key, { key, message, batch, before, ...nothing });
     return true;
   }
 
@@ -132,6 +135,11 @@ export class Messages {
     if (instance.end !== null) throw new Violation(`${key}: ${how} after ${instance.end.how}`);
     instance.end = { batch, how };
     this.endCounts.set(how, (this.endCounts.get(how) ?? 0) + 1);
+  }
+
+  /** Its queue is purged while it is on its way out of it. */
+  purgedLeaving(key: string, batch: number): void {
+    this.#instances.get(key)!.purgedBatch = batch;
   }
 
   // --- restarts
@@ -169,6 +177,8 @@ export class Messages {
       deliveries.set(queueId, batches.filter((batch) => batch <= lastBatch));
     }
     if (instance.end !== null && instance.end.batch > lastBatch) instance.end = null;
+    if (instance.purgedBatch > lastBatch) instance.purgedBatch = Infinity;
+    else if (place === undefined) instance.end ??= { batch: instance.purgedBatch, how: "purged" };
     const isGone = instance.end !== null;
     if (isGone && place !== undefined) {
       throw new Violation(`${key}: in ${place} although it was ${instance.end!.how}`);

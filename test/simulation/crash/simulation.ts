@@ -20,6 +20,8 @@ export interface RunOptions {
   /** Plants a bug in each store that is opened. */
   tamper?: (store: FileStore) => void;
   plan?: Plan;
+  /** Gets the disk as it was when something was found to be wrong. */
+  onFailure?: (disk: MemoryDisk) => void;
 }
 
 /** What a run did. */
@@ -39,6 +41,7 @@ export async function run(seed: number, options: RunOptions = {}): Promise<RunRe
   try {
     await simulation.run();
   } catch (error) {
+    options.onFailure?.(simulation.disk);
     if (error instanceof Error) error.message = `seed ${seed}: ${error.message}`;
     throw error;
   }
@@ -72,6 +75,10 @@ class Simulation {
     this.#workDice = new Dice(plan.seed * 8 + 2);
     this.#ioDice = new Dice(plan.seed * 8 + 3);
     this.#troubles = new Dice(plan.seed * 8 + 4);
+  }
+
+  get disk(): MemoryDisk {
+    return this.#world.disk;
   }
 
   get result(): RunResult {

@@ -20,6 +20,8 @@ export interface Row {
   readonly bodyBytes: number;
   readonly arrivalMs: number;
   readonly expiryMs: number;
+  /** It was on its way to the dead-letter exchange when its queue was purged: it may be there or not. */
+  mayBeGone?: boolean;
 }
 
 /** One change, as an entry of the broker says it. */
@@ -35,7 +37,7 @@ export type Change =
   }
   | { kind: "returned"; queueId: number; position: number; newPosition: number }
   | { kind: "removed"; queueId: number; position: number }
-  | { kind: "purged"; queueId: number }
+  | { kind: "purged"; queueId: number; leaving: ReadonlySet<number> }
   | { kind: "defined"; name: string; value: string; queueId: number }
   | { kind: "undefined"; name: string };
 
@@ -106,7 +108,11 @@ export class State {
         rows.delete(change.position);
         return;
       case "purged":
-        for (const [position, row] of rows) if (row.state !== OUT) rows.delete(position);
+        for (const [position, row] of rows) {
+          if (row.state === OUT) continue;
+          if (change.leaving.has(position)) row.mayBeGone = true;
+          else rows.delete(position);
+        }
     }
   }
 }
@@ -152,7 +158,7 @@ function rowDifference(state: State, recovered: Recovered, found: FoundRows): st
     }
   }
   for (const { queueId, position, row } of state.rows()) {
-    if (found.get(queueId)?.has(position) === true) continue;
+    if (found.get(queueId)?.has(position) === true || row.mayBeGone === true) continue;
     return `queue ${queueId} position ${position}: ${row.key} is missing`;
   }
   return null;

@@ -33,6 +33,8 @@ export class Watch {
   readonly acking: Set<string> = new Set();
   /** and those they have rejected for good. */
   readonly rejecting: Set<string> = new Set();
+  /** Queue and position of what is being dead-lettered. */
+  readonly #leaving: Set<string> = new Set();
   readonly #parts: Watched;
   readonly #queues = new Map<number, Queue>();
   readonly #lastPositions = new Map<number, number>();
@@ -41,6 +43,12 @@ export class Watch {
   constructor(parts: Watched) {
     this.#parts = parts;
     const { entries } = parts.store;
+    const { deadLetters } = parts.broker;
+    const add = deadLetters.add.bind(deadLetters);
+    deadLetters.add = (letter) => {
+      this.#leaving.add(`${letter.queue.id}/${letter.position}`);
+      add(letter);
+    };
     const before = <K extends keyof EntrySink>(name: K, look: EntrySink[K]): void => {
       const pass = entries[name].bind(entries) as (...args: unknown[]) => void;
       const both = (...args: unknown[]): void => {
@@ -175,8 +183,7 @@ export class Watch {
 
   #removed(queueId: number, position: number, _ref: number, cause: RemovalCause): void {
     const { ledger, messages } = this.#parts;
-    // A dead letter whose bytes had to be read first may find its queue purged.
-    if (cause !== "acked" && ledger.live.row(queueId, position) === undefined) return;
+    this.#leaving.delete(`${queueId}/${position}`);
     const row = this.#row(queueId, position, [READY, OUT, DELAYED]);
     this.#checkCause(this.queue(queueId), row, cause);
     if (!this.#isMoved(queueId, row.key)) {
@@ -217,10 +224,18 @@ export class Watch {
   }
 
   #purged(queueId: number): void {
-    for (const row of this.#parts.ledger.live.queues.get(queueId)?.values() ?? []) {
-      if (row.state !== OUT) this.#parts.messages.ended(row.key, this.#batch, "purged");
+    const { ledger, messages } = this.#parts;
+    const leaving = new Set<number>();
+    for (const [position, row] of ledger.live.queues.get(queueId) ?? []) {
+      if (row.state === OUT) continue;
+      if (this.#leaving.has(`${queueId}/${position}`)) {
+        leaving.add(position);
+        messages.purgedLeaving(row.key, this.#batch);
+      } else {
+        messages.ended(row.key, this.#batch, "purged");
+      }
     }
-    this.#parts.ledger.enter({ kind: "purged", queueId });
+    ledger.enter({ kind: "purged", queueId, leaving });
   }
 
   #defined(name: string, value: unknown): void {
