@@ -10,7 +10,7 @@ import { bunCommand, denoCommand, nodeCommand, ROOT, type RuntimeName } from "./
 import { addCheck, addTally, emptyTally, readJunit, type Tally } from "./tally.ts";
 
 /** Suites that must be there; a further folder in test/ is a suite as well. */
-const REQUIRED: readonly string[] = ["unit", "fuzz", "simulation", "clients"];
+const REQUIRED: readonly string[] = ["unit", "model", "fuzz", "simulation", "clients", "e2e"];
 
 /** What tests share; no suite. */
 const SUPPORT = "support";
