@@ -10,6 +10,8 @@ import type { Queue } from "./queue.ts";
 export function dispatchQueue(queue: Queue, delivery: Delivery): void {
   const { lane, consumers } = queue;
   const { store, nowMs } = queue.broker;
+  // Nothing is read from a disk for nobody; what has expired, the queue finds by itself.
+  if (consumers.count === 0) return;
   while (lane.head(queue) === HEAD_READY) {
     if (!store.open(lane.headRef, delivery.view)) {
       store.request(lane.headRef, queue);

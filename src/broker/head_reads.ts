@@ -37,6 +37,11 @@ export class HeadReads {
     broker.logger.log("error", "queue is closed: its head cannot be read", fields);
   }
 
+  /** Whether the head cannot be read. */
+  get hasFailed(): boolean {
+    return this.#failure !== null;
+  }
+
   /** What could not be read is gone. */
   forget(): void {
     this.#failure = null;

@@ -210,7 +210,7 @@ export class Queue implements ReadWaiter {
   }
 
   #dropHead(): void {
-    if (this.args.overflow !== "drop-head") return;
+    if (this.args.overflow !== "drop-head" || this.#reads.hasFailed) return;
     while (this.#isOverLimit()) {
       if (this.lane.head(this) === HEAD_PENDING) return;
       this.#removeHead("maxlen");

@@ -61,7 +61,8 @@ export class FileStore implements Store, LogListener {
   readonly #reads = new Map<number, ReadWaiter[]>();
   #laneBytes = 0;
 
-  private constructor(options: FileStoreOptions, manifest: Manifest, files: DataFiles) {
+  /** {@linkcode FileStore.open} is the way to make one. */
+  constructor(options: FileStoreOptions, manifest: Manifest, files: DataFiles) {
     this.#logger = options.logger;
     this.#sizes = { ...DEFAULT_SIZES, ...options.sizes };
     this.#files = files;
@@ -281,6 +282,8 @@ export class FileStore implements Store, LogListener {
 
   /** Makes everything safe and closes the folder. */
   close(nowMs: number): Promise<void> {
+    // A last batch that changes nothing: broker time is never to be below what it says.
+    this.#log.batch.lastQueueId(0);
     return new Promise((resolve, reject) => {
       this.#log.close(nowMs, (error) => {
         this.#closeFiles();

@@ -231,11 +231,13 @@ export class Lane implements ReadyLane {
     return found.slice(-max).reverse();
   }
 
-  /** The chunk being filled if it is worth a page, for lanes that have no colder one; or null. */
-  tailChunk(messagesMin: number): LaneChunk | null {
-    const last = this.#last;
-    if (last === null || last === this.#first || last.tail - last.head < messagesMin) return null;
-    return this.#isCold(last) ? last : null;
+  /** Any chunk that is worth a page, for lanes that have no cold one: the tail before the head; or null. */
+  spareChunk(messagesMin: number): LaneChunk | null {
+    for (const chunk of [this.#last, this.#first?.next, this.#first]) {
+      if (chunk == null || chunk.tail - chunk.head < messagesMin) continue;
+      if (this.#isCold(chunk)) return chunk;
+    }
+    return null;
   }
 
   #isCold(chunk: LaneChunk): boolean {

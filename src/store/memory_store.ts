@@ -4,7 +4,7 @@
 
 import { Arena } from "./arena.ts";
 import { ChunkPool } from "./lane_chunk.ts";
-import { type MemoryAccount, Lane } from "./lane.ts";
+import { Lane, type MemoryAccount } from "./lane.ts";
 import type { EntrySink, MessageSource, ReadWaiter, ReadyLane, RecordView, Store } from "./port.ts";
 
 /** A {@link Store} without files. */

@@ -115,7 +115,8 @@ export class BatchWriter {
     this.#varint(view.bodyEnd - view.bodyStart);
     out.f64(view.arrivalMs);
     if (hasExpiry) out.f64(view.expiryMs);
-    out.u32(checksum(view.bytes, view.addressStart, view.bodyEnd, this.#seed));
+    const headSum = checksum(out.bytes, at, out.byteCount, this.#seed);
+    out.u32(checksum(view.bytes, view.addressStart, view.bodyEnd, headSum));
     // The three parts lie side by side in a view, as they do here.
     out.range(view.bytes, view.addressStart, view.bodyEnd);
     return at;

@@ -19,17 +19,17 @@ export interface ColdChunk {
 /** Finds cold chunks. */
 export class ColdChunks {
   readonly #lanes: ReadonlyMap<number, Lane>;
-  readonly #tailMessagesMin: number;
+  readonly #messagesMin: number;
   readonly #long = new Set<Lane>();
   readonly #found: ColdChunk[] = [];
   #sweep: Iterator<Lane> | null = null;
   #hasSweepFound = false;
   #restUntilMs = -Infinity;
 
-  /** `tailMessagesMin`: how many messages make a chunk that is still being filled worth a page. */
-  constructor(lanes: ReadonlyMap<number, Lane>, tailMessagesMin: number) {
+  /** `messagesMin`: how many messages make a chunk worth a page when there is no cold one. */
+  constructor(lanes: ReadonlyMap<number, Lane>, messagesMin: number) {
     this.#lanes = lanes;
-    this.#tailMessagesMin = tailMessagesMin;
+    this.#messagesMin = messagesMin;
   }
 
   /** The lane may have cold chunks. */
@@ -79,7 +79,7 @@ export class ColdChunks {
     return longest;
   }
 
-  // No lane is long: those that have filled a part of a second chunk are next, all in turn.
+  // No lane is long: what the short ones have is next, all in turn.
   #sweepLanes(nowMs: number): boolean {
     this.#sweep ??= this.#lanes.values();
     for (let looked = 0; looked < LANES_PER_LOOK; looked++) {
@@ -91,7 +91,7 @@ export class ColdChunks {
         this.#hasSweepFound = false;
         break;
       }
-      const chunk = lane.coldChunks(1)[0] ?? lane.tailChunk(this.#tailMessagesMin);
+      const chunk = lane.coldChunks(1)[0] ?? lane.spareChunk(this.#messagesMin);
       if (chunk === null) continue;
       this.#found.push({ lane, chunk });
       this.#hasSweepFound = true;

@@ -49,8 +49,9 @@ export const FORMAT_VERSION = 1;
 export const ENTRY_PADDING = 0;
 /**
  * A message: record flags u8, priority u8, varint address bytes, varint property bytes, varint body
- * bytes, arrival f64, expiry f64 if the flags have {@link RECORD_HAS_EXPIRY}, checksum u32 of the three
- * parts, so that one record can be checked without its batch, then the parts.
+ * bytes, arrival f64, expiry f64 if the flags have {@link RECORD_HAS_EXPIRY}, checksum u32, then the
+ * parts. The checksum is that of the parts, with the checksum of everything before it as its seed, so
+ * that one record can be checked without its batch.
  */
 export const ENTRY_RECORD = 1;
 /** Ready at a position: varint queue, varint position, varint bytes back to its record in this batch. */

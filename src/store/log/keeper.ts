@@ -64,6 +64,8 @@ export class Keeper {
   /** Bytes of files that wait for the next snapshot to be removed. */
   #heldBackBytes = 0;
   #emptied: Emptied[] = [];
+  /** The file that is being moved out of. */
+  #victim: DataFile | null = null;
   #roomCheckedAtBytes = -Infinity;
   #stepsToRoomCheck = 0;
 
@@ -287,13 +289,17 @@ export class Keeper {
   #stepMove(nowMs: number): boolean {
     if (this.#snapshot !== null || this.isDiskLow) return false;
     const pageMover = this.#parts.paging.mover;
-    if (pageMover.isBusy) return pageMover.step();
-    if (this.#mover.isBusy) return this.#mover.step(nowMs);
-    const victim = this.#moveVictim();
-    if (victim === null) return false;
+    if (this.#victim !== null) {
+      const hasMore = pageMover.isBusy ? pageMover.step() : this.#mover.step(nowMs);
+      if (pageMover.isBusy || this.#mover.isBusy) return hasMore;
+      if (this.#victim.liveRecords === 0) this.emptied(this.#victim);
+      this.#victim = null;
+    }
+    this.#victim = this.#moveVictim();
+    if (this.#victim === null) return false;
     // What its pages leave behind are single records.
-    const hasPages = pageMover.begin(victim);
-    if (!hasPages) this.#mover.begin(victim);
+    const hasPages = pageMover.begin(this.#victim);
+    if (!hasPages) this.#mover.begin(this.#victim);
     return true;
   }
 

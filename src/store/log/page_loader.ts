@@ -132,7 +132,9 @@ export class PageLoader {
         if (!page.hasTransient && (row.flags & RECORD_PERSISTENT) === 0) continue;
         const isInside = row.position >= first && row.position <= last;
         if (!isInside || taken.count === page.count) throw new PageFormatError("wrong rows");
-        const message = records.decode(bytes, row.recordAt, row.recordAt + row.recordBytes);
+        const recordEnd = row.recordAt + row.recordBytes;
+        const message = records.decode(bytes, row.recordAt, recordEnd);
+        if (message.bodyEnd !== recordEnd) throw new PageFormatError("a record is cut short");
         const ref = arena.append(message, 1);
         taken.add(ref, row);
         const index = row.position - first;

@@ -91,7 +91,7 @@ export class Pager {
   constructor(parts: PagerParts) {
     this.#parts = parts;
     this.#writer = new PageWriter(parts.seed);
-    this.#cold = new ColdChunks(parts.lanes, parts.sizes.tailPageMessagesMin);
+    this.#cold = new ColdChunks(parts.lanes, parts.sizes.sparePageMessagesMin);
   }
 
   /** A lane has got long. */

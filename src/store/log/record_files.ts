@@ -68,7 +68,8 @@ export class RecordFiles {
    */
   decode(bytes: Uint8Array, at: number, end: number): MessageSource {
     const record = this.#entries.recordAt(bytes, at, end);
-    if (checksum(bytes, record.partsAt, at + record.recordBytes, this.#seed) !== record.checksum) {
+    const headSum = checksum(bytes, at, record.partsAt - 4, this.#seed);
+    if (checksum(bytes, record.partsAt, at + record.recordBytes, headSum) !== record.checksum) {
       throw new Error("record does not check");
     }
     const message = this.#message;

@@ -38,8 +38,8 @@ export interface StoreSizes {
   pageGroupBytes: number;
   /** and how many may wait to be safe. */
   pagesInFlightBytes: number;
-  /** Lanes that have no cold chunk give up the one being filled if it holds this many messages. */
-  tailPageMessagesMin: number;
+  /** Lanes that are too short to have cold chunks give up others with at least this many messages. */
+  sparePageMessagesMin: number;
   /** Written bytes that nobody waits for are synced beyond this. */
   lazySyncBytes: number;
   /** The disk is asked for its room after this many bytes logged. */
@@ -67,7 +67,7 @@ export const DEFAULT_SIZES: Readonly<StoreSizes> = {
   pagedChunkBytesMax: 4 * MIB,
   pageGroupBytes: MIB,
   pagesInFlightBytes: 16 * MIB,
-  tailPageMessagesMin: 64,
+  sparePageMessagesMin: 64,
   lazySyncBytes: 4 * MIB,
   roomCheckBytes: 16 * MIB,
 };

@@ -20,7 +20,7 @@ type Step =
   | { kind: "shift"; count: number; waits: boolean }
   | { kind: "restore"; count: number }
   | { kind: "expire"; nowMs: number; max: number }
-  | { kind: "pageOut"; count: number; rowsMax: number; takesTail: boolean }
+  | { kind: "pageOut"; count: number; rowsMax: number; takesSpare: boolean }
   | { kind: "read"; count: number; at: number; fails: boolean }
   | { kind: "clear" };
 
@@ -62,7 +62,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       kind: fc.constant("pageOut" as const),
       count: fc.integer({ min: 1, max: 8 }),
       rowsMax: fc.integer({ min: 1, max: 16 }),
-      takesTail: fc.boolean(),
+      takesSpare: fc.boolean(),
     }),
   },
   {
@@ -229,14 +229,14 @@ class Comparison {
     for (const held of left) assert(stored.has(held.ref));
   }
 
-  pageOut(options: { count: number; rowsMax: number; takesTail: boolean }): void {
-    const { count, rowsMax, takesTail } = options;
+  pageOut(options: { count: number; rowsMax: number; takesSpare: boolean }): void {
+    const { count, rowsMax, takesSpare } = options;
     const chunks = this.lane.coldChunks(count);
     assert(chunks.length <= count);
     assertEquals(new Set(chunks).size, chunks.length);
     for (const chunk of chunks) this.pages.write(this.lane, chunk, rowsMax);
-    const tail = takesTail ? this.lane.tailChunk(1) : null;
-    if (tail !== null) this.pages.write(this.lane, tail, rowsMax);
+    const spare = takesSpare ? this.lane.spareChunk(1) : null;
+    if (spare !== null) this.pages.write(this.lane, spare, rowsMax);
   }
 
   clear(): void {
@@ -291,7 +291,7 @@ Deno.test("Lane.coldChunks() leaves the head and the tail in memory and takes th
 Deno.test("Lane.head() reads pages ahead of the one it needs while chunks are used up", () => {
   const comparison = new Comparison();
   comparison.push(4 + 16 * 12);
-  comparison.pageOut({ count: 100, rowsMax: 16, takesTail: false });
+  comparison.pageOut({ count: 100, rowsMax: 16, takesSpare: false });
   const { pages } = comparison;
   assertEquals(pages.rows.size, 10);
   assertEquals(pages.reading.length, 0);
