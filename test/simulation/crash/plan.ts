@@ -113,7 +113,7 @@ function sizesOf(dice: Dice): StoreSizes {
     pagedChunkBytesMax: dice.pick([2_000, 100_000, 4_000_000]),
     pageGroupBytes: dice.pick([100, 3_000, 1_000_000]),
     pagesInFlightBytes: dice.pick([500, 10_000, 1_000_000]),
-    tailPageMessagesMin: dice.pick([1, 3, 64]),
+    sparePageMessagesMin: dice.pick([1, 3, 64]),
     lazySyncBytes: dice.pick([200, 5_000, 100_000]),
     roomCheckBytes: dice.pick([500, 10_000]),
   };
