@@ -234,7 +234,7 @@ export class DeadLetters implements ReadWaiter {
   }
 }
 
-// What the last delivery carried. A settled message brings the entry it was delivered with; one that
+// What the last delivery carried. A rejected message brings the entry it was delivered with; one that
 // expired or was dropped while waiting has had its last delivery added already.
 function lastDeliveredCount(letter: DeadLetter, spent: number): number {
   const wasOut = letter.reason === "rejected" || letter.reason === "delivery_limit";

@@ -38,7 +38,10 @@ export class Settlement {
     if (queue.isDeleted) return store.release(ref, queue.id);
     const view = this.#view;
     store.describe(ref, view);
-    if (queue.expiryOf(view) <= nowMs) return queue.deadLetter(ref, position, entry, "expired");
+    if (queue.expiryOf(view) <= nowMs) {
+      // Whatever expires is taken to have its last delivery counted, as messages that wait have.
+      return queue.deadLetter(ref, position, entry + 1, "expired");
+    }
     const reaction = reactionTo(queue.args.retry, cause);
     const spent = (entry & ENTRY_COUNT_MASK) + ((reaction & SPENDS) === 0 ? 0 : 1);
     if (spent > queue.args.deliveryLimit) {
