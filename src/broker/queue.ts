@@ -125,7 +125,7 @@ export class Queue implements ReadWaiter {
     return this.retries === null ? null : this.retries.delayed.name;
   }
 
-  /** Counts as use for `x-expires`: a declare or a get. */
+  /** Counts as use for `x-expires`: a declare, a get, the end of a delay. */
   touch(): void {
     this.#timers.touch();
   }

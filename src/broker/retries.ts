@@ -52,6 +52,7 @@ export class Retries {
   /** Gives up every delayed message and says how many there were. */
   clear(): number {
     const { id, broker } = this.#queue;
+    if (this.delayed.count > 0) this.#queue.touch();
     return this.delayed.clear((ref) => broker.store.release(ref, id));
   }
 
@@ -98,6 +99,8 @@ export class Retries {
     const entry = delayedTable.entryAt(index);
     const dueMs = delayedTable.dueMsAt(index);
     this.delayed.take(index);
+    // Holding it was use up to now: `x-expires` counts from here (section 5).
+    queue.touch();
     const view = this.#view;
     store.describe(ref, view);
     if (queue.expiryOf(view) <= nowMs) {
