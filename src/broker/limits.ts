@@ -18,6 +18,7 @@ export interface Limits {
   unackedPerChannelMax: number;
   delayedPerQueueMax: number;
   delayedPerNodeMax: number;
+  delayedBytesPerQueueMax: number;
   delayedBytesPerNodeMax: number;
   /** Output waiting for one client above which it gets no more deliveries and is not read. */
   outboxBytesMax: number;
@@ -45,6 +46,7 @@ export const DEFAULT_LIMITS: Readonly<Limits> = {
   unackedPerChannelMax: 1_048_576,
   delayedPerQueueMax: 10_000_000,
   delayedPerNodeMax: 20_000_000,
+  delayedBytesPerQueueMax: 8_589_934_592,
   delayedBytesPerNodeMax: 8_589_934_592,
   outboxBytesMax: 1_048_576,
   inputBytesPerTurn: 131_072,

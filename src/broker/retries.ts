@@ -64,6 +64,7 @@ export class Retries {
   #hasRoomFor(bodyBytes: number): boolean {
     const { limits, delayedTable } = this.#queue.broker;
     return this.delayed.count < limits.delayedPerQueueMax &&
+      this.delayed.bodyBytes + bodyBytes <= limits.delayedBytesPerQueueMax &&
       delayedTable.count < limits.delayedPerNodeMax &&
       delayedTable.bodyBytes + bodyBytes <= limits.delayedBytesPerNodeMax;
   }

@@ -33,6 +33,11 @@ export const LIMIT_RANGES: Readonly<Record<keyof Limits, LimitRange>> = {
     help: "messages waiting for a retry, per queue",
   },
   delayedPerNodeMax: { min: 0, max: ANY_COUNT_MAX, help: "messages waiting for a retry, in all" },
+  delayedBytesPerQueueMax: {
+    min: 0,
+    max: ANY_COUNT_MAX,
+    help: "bytes waiting for a retry, per queue",
+  },
   delayedBytesPerNodeMax: { min: 0, max: ANY_COUNT_MAX, help: "bytes waiting for a retry, in all" },
   outboxBytesMax: { min: 4096, max: ANY_COUNT_MAX, help: "output waiting for one slow client" },
   inputBytesPerTurn: { min: 4096, max: 16_777_216, help: "input of one connection per turn" },

@@ -234,9 +234,14 @@ Deno.test("a return is no publish: no confirm, no return, no bindings", () => {
   assertEquals(readyCount(channel, "dead"), 0);
 });
 
-for (
-  const limit of ["delayedPerQueueMax", "delayedPerNodeMax", "delayedBytesPerNodeMax"] as const
-) {
+const DELAY_LIMITS = [
+  "delayedPerQueueMax",
+  "delayedPerNodeMax",
+  "delayedBytesPerQueueMax",
+  "delayedBytesPerNodeMax",
+] as const;
+
+for (const limit of DELAY_LIMITS) {
   Deno.test(`above ${limit} a rejected message is requeued at once and counts`, () => {
     const { node, channel } = scene({}, { [limit]: 1 });
     delay(channel, "a", "b");
@@ -247,6 +252,19 @@ for (
     assertEquals(channel.get("q")!.body, "a");
   });
 }
+
+Deno.test("limits on the delayed messages of a queue leave other queues alone", () => {
+  const limits = { delayedPerQueueMax: 1, delayedBytesPerQueueMax: 3 };
+  const { node, channel } = scene({}, limits);
+  channel.queue("other", CONSTANT);
+  delay(channel, "abc");
+  channel.publish("other", "abc");
+  channel.reject(channel.get("other")!.tag, true);
+  channel.publish("other", "d");
+  channel.reject(channel.get("other")!.tag, true);
+  assertEquals([node.queue("q").delayedCount, node.queue("other").delayedCount], [1, 1]);
+  assertEquals(node.broker.metrics.retryOverLimit, 1);
+});
 
 Deno.test("x-expires spares a queue that holds delayed messages", () => {
   const { node, channel } = scene({ [MIN]: 1000, "x-expires": 50 });
