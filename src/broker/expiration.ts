@@ -10,16 +10,18 @@ const EXPIRATION_MS_MAX = 4_294_967_295;
 const ZERO = 0x30;
 const NINE = 0x39;
 const MINUS = 0x2d;
+const PLUS = 0x2b;
 
-/** Reads `bytes[start, end)` as whole ms. @throws ChannelError 406 for anything but 0 … 2^32−1 */
+/** Reads `bytes[start, end)` as whole ms, a plus sign allowed. @throws ChannelError 406 for anything but 0 … 2^32−1 */
 export function parseExpiration(bytes: Uint8Array, start: number, end: number): number {
+  const digitsStart = bytes[start] === PLUS && start < end ? start + 1 : start;
   let valueMs = 0;
-  for (let at = start; at < end; at++) {
+  for (let at = digitsStart; at < end; at++) {
     const digit = bytes[at]!;
     if (digit < ZERO || digit > NINE) throw invalid(bytes, start, end);
     valueMs = valueMs * 10 + digit - ZERO;
   }
-  if (end === start || valueMs > EXPIRATION_MS_MAX) throw invalid(bytes, start, end);
+  if (end === digitsStart || valueMs > EXPIRATION_MS_MAX) throw invalid(bytes, start, end);
   return valueMs;
 }
 

@@ -407,6 +407,19 @@ Deno.test("overflow over the wire: drop-head acks, the reject modes nack and nev
   }
 });
 
+Deno.test("an expiration may have leading zeros and a plus sign, as on RabbitMQ", () => {
+  const node = new TestNode();
+  const channel = node.connect().channel();
+  channel.queue("q");
+  for (const expiration of ["+5", "0005", "4294967295"]) {
+    channel.publish("q", expiration, { properties: { expiration } });
+  }
+  node.advance(4);
+  assertEquals(channel.queue("q", {}, { passive: true }).messageCount, 3);
+  node.advance(1);
+  assertEquals(drain(channel, "q"), ["4294967295"]);
+});
+
 Deno.test("time to live 0 reaches a consumer that waits and nobody else", () => {
   const node = new TestNode();
   const channel = node.connect().channel();

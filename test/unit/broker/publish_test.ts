@@ -80,6 +80,9 @@ Deno.test("publish() refuses what is no expiration and says why", () => {
   const cases: [string, string][] = [
     ["abc", "no_integer"],
     ["", "no_integer"],
+    ["+", "no_integer"],
+    ["+-1", "no_integer"],
+    ["+4294967296", "{value_too_big,+4294967296}"],
     ["10ms", '{leftover_string,<<"ms">>}'],
     ["1.5", '{leftover_string,<<".5">>}'],
     ["-1", "{value_negative,-1}"],
