@@ -21,8 +21,8 @@ import { RequeuedHeap } from "./requeued_heap.ts";
 // The first chunks are what is delivered next, the last one is being filled.
 const HEAD_CHUNKS = 2;
 // How far pages are read ahead of the head, in chunks and in bytes.
-const AHEAD_CHUNKS = 4;
-const AHEAD_BYTES = 512 * 1024;
+const AHEAD_CHUNKS = 8;
+const AHEAD_BYTES = 1024 * 1024;
 
 /** Told how the memory of a lane changes, in bytes. */
 export type MemoryAccount = (deltaBytes: number) => void;
@@ -275,18 +275,24 @@ export class Lane implements ReadyLane {
     this.#account(-chunk.memoryBytes);
     chunk.fill(loaded);
     this.#account(chunk.memoryBytes);
-    if (isAhead) chunk.aheadBytes = page.place.byteLength;
+    if (isAhead) {
+      chunk.aheadBytes = page.place.byteLength;
+      this.#pages!.aheadBytes += chunk.aheadBytes;
+    }
     this.#pageCount--;
     this.#chunkCount++;
     if (this.#chunkCount > HEAD_CHUNKS) this.#pages!.grown(this);
   }
 
   #readAhead(): void {
+    const pages = this.#pages!;
     let chunk = this.#first;
     let bytes = 0;
     for (let ahead = 0; ahead < AHEAD_CHUNKS && chunk !== null && bytes < AHEAD_BYTES; ahead++) {
       bytes += chunk.page === null ? chunk.aheadBytes : chunk.page.place.byteLength;
-      if (chunk.page?.state === PAGE_STORED) this.#pages!.load(chunk.page, true);
+      if (chunk.page?.state === PAGE_STORED && pages.aheadBytes < pages.aheadBytesMax) {
+        pages.load(chunk.page, true);
+      }
       chunk = chunk.next;
     }
   }
@@ -340,6 +346,7 @@ export class Lane implements ReadyLane {
     // It may stand in another lane next.
     if (chunk === this.#lastPage) this.#lastPage = null;
     this.#chunkCount--;
+    if (chunk.aheadBytes > 0) this.#pages!.aheadBytes -= chunk.aheadBytes;
     this.#pool.give(chunk);
     if (this.#pageCount > 0) this.#readAhead();
   }
@@ -355,6 +362,7 @@ export class Lane implements ReadyLane {
     while (chunk !== null) {
       const next = chunk.next;
       this.#account(-chunk.memoryBytes);
+      if (chunk.aheadBytes > 0) this.#pages!.aheadBytes -= chunk.aheadBytes;
       if (chunk.page === null) this.#pool.give(chunk);
       else this.#pages!.drop(chunk.page);
       chunk = next;

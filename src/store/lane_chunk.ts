@@ -129,6 +129,7 @@ export class ChunkPool {
   give(chunk: LaneChunk): void {
     const slotCount = chunk.refs.length;
     chunk.draft = null;
+    chunk.aheadBytes = 0;
     if (slotCount !== this.#smallSlots && slotCount !== this.#largeSlots) return;
     const pool = slotCount === this.#smallSlots ? this.#small : this.#large;
     if (pool.length === POOLED_CHUNKS_MAX) return;
@@ -138,7 +139,6 @@ export class ChunkPool {
     chunk.next = null;
     chunk.expiries = null;
     chunk.expiryMinMs = Infinity;
-    chunk.aheadBytes = 0;
     pool.push(chunk);
   }
 }

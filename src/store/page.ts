@@ -69,6 +69,10 @@ export class Page {
 
 /** What a lane that pages asks of its store. */
 export interface LanePages {
+  /** Bytes of pages read ahead that no head has passed yet, over all lanes, which count them. */
+  aheadBytes: number;
+  /** More than this is not read ahead. */
+  readonly aheadBytesMax: number;
   /**
    * Reads a page, if it is not being read already; `Lane.pagedIn` follows in a later turn. `isAhead`:
    * its messages are the next to be delivered.

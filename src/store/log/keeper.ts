@@ -64,6 +64,8 @@ export class Keeper {
   /** Bytes of files that wait for the next snapshot to be removed. */
   #heldBackBytes = 0;
   #emptied: Emptied[] = [];
+  /** The file in which a record was freed last. */
+  #freedIn: DataFile | undefined = undefined;
   /** The file that is being moved out of. */
   #victim: DataFile | null = null;
   #roomCheckedAtBytes = -Infinity;
@@ -104,7 +106,9 @@ export class Keeper {
   /** A record has left the disk's account. */
   freed(ref: number, fileNumber: number): void {
     const { files, holdings } = this.#parts;
-    const file = files.get(fileNumber);
+    // Neighbours lie in the same file, nearly always.
+    if (fileNumber !== this.#freedIn?.number) this.#freedIn = files.get(fileNumber);
+    const file = this.#freedIn;
     if (file === undefined) return;
     file.liveRecords--;
     file.liveBytes -= holdings.recordBytesOf(ref);

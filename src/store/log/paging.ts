@@ -17,6 +17,9 @@ import type { RecordFiles } from "./record_files.ts";
 import { SegmentWriter } from "./segment_writer.ts";
 import type { StoreSizes } from "./sizes.ts";
 
+// Of the memory that may be in use, what is read before it is needed.
+const AHEAD_PART = 4;
+
 /** What a {@link Paging} is made of. */
 export interface PagingParts {
   options: { logger: Logger; residentBytesMax: number; isSynced: boolean };
@@ -41,11 +44,14 @@ export class Paging implements LanePages {
   readonly pages: PageSet;
   readonly segments: SegmentWriter;
   readonly mover: PageMover;
+  aheadBytes = 0;
+  readonly aheadBytesMax: number;
   readonly #loader: PageLoader;
   readonly #pager: Pager;
 
   constructor(parts: PagingParts) {
     const { files, options, sizes, emptied, wake, log } = parts;
+    this.aheadBytesMax = options.residentBytesMax / AHEAD_PART;
     const failed = (what: string, error: Error) => {
       options.logger.log("error", `cannot ${what}`, { error: error.message });
     };

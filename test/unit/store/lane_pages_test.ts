@@ -79,6 +79,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** Pages as plain objects; reads end when the test says so. */
 class ObjectPages implements LanePages {
+  aheadBytes = 0;
+  aheadBytesMax = 10_000;
   readonly pool = new ChunkPool(4, 16);
   readonly rows = new Map<Page, Held[]>();
   reading: { page: Page; isAhead: boolean }[] = [];
@@ -246,7 +248,8 @@ class Comparison {
     assertEquals(count, this.naive.ready.length);
     for (const held of this.naive.ready) assert(visited.has(held.ref) !== stored.has(held.ref));
     this.naive.ready = [];
-    assertEquals([this.pages.rows.size, this.memoryBytes], [0, 0]);
+    const { rows, aheadBytes } = this.pages;
+    assertEquals([rows.size, this.memoryBytes, aheadBytes], [0, 0, 0]);
   }
 
   #check(): void {
@@ -296,10 +299,16 @@ Deno.test("Lane.head() reads pages ahead of the one it needs while chunks are us
   assertEquals(pages.rows.size, 10);
   assertEquals(pages.reading.length, 0);
   comparison.shift(5, false);
-  assertEquals(pages.reading.map(({ page }) => page.place.first), [21, 37, 53]);
+  const reading = () => pages.reading.map(({ page }) => page.place.first);
+  assertEquals(reading(), [21, 37, 53, 69, 85, 101, 117]);
   while (pages.reading.length > 0) pages.finish(0, false);
+  assertEquals(pages.aheadBytes, 700);
   comparison.shift(16, false);
-  assertEquals(pages.reading.map(({ page }) => page.place.first), [69]);
+  assertEquals(reading(), [133]);
+  pages.finish(0, false);
+  pages.aheadBytesMax = 100;
+  comparison.shift(16, false);
+  assertEquals([reading(), pages.aheadBytes], [[], 700]);
 });
 
 Deno.test("Lane keeps a chunk that holds a place to which something was requeued", () => {

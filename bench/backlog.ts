@@ -1,0 +1,314 @@
+// A backlog beyond memory: publishes N messages of a given size to one queue of a broker with a file
+// store and a memory limit, then consumes them all, and compares the rates with those of a queue that
+// stays short, in the same process. Prints how the memory of the process grew. In one process without
+// sockets, so that what is measured is the broker and its store. Run it with any runtime:
+//
+//   deno run -A bench/backlog.ts --messages 5000000 --body 16 --memory 268435456 [--transient]
+//     [--dir FOLDER] [--json]
+
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { setImmediate } from "node:timers";
+import { EMPTY_TABLE } from "../src/amqp/field_value.ts";
+import { writeProperties } from "../src/amqp/properties.ts";
+import { Broker } from "../src/broker/broker.ts";
+import type { Consumer } from "../src/broker/consumer.ts";
+import type { Delivery } from "../src/broker/delivery.ts";
+import { DEFAULT_LIMITS } from "../src/broker/limits.ts";
+import { emptySource, Publisher } from "../src/broker/publish.ts";
+import type { Queue } from "../src/broker/queue.ts";
+import { restoreBroker } from "../src/broker/recovery.ts";
+import { Unacked } from "../src/broker/unacked.ts";
+import { Users } from "../src/broker/users.ts";
+import { residentBytesOf } from "../src/config/memory_split.ts";
+import { ByteWriter } from "../src/lib/byte_writer.ts";
+import { Prng } from "../src/lib/prng.ts";
+import { FolderFileSystem } from "../src/runtime/file_system.ts";
+import { Scheduler } from "../src/schedule/scheduler.ts";
+import { FileStore } from "../src/store/file_store.ts";
+
+const PER_TURN = 1000;
+const PREFETCH = 2000;
+const SHORT_COUNT = 200_000;
+const SHORT_RUNS = 5;
+const OWNER = { name: "bench" };
+
+interface Request {
+  messages: number;
+  body: number;
+  memory: number;
+  isTransient: boolean;
+  dir: string;
+  isJson: boolean;
+}
+
+function parse(args: string[]): Request {
+  const valueOf = (name: string, otherwise: number): number => {
+    const at = args.indexOf(`--${name}`);
+    return at < 0 ? otherwise : Number(args[at + 1]);
+  };
+  const at = args.indexOf("--dir");
+  return {
+    messages: valueOf("messages", 1_000_000),
+    body: valueOf("body", 16),
+    memory: valueOf("memory", 256 * 1024 * 1024),
+    isTransient: args.includes("--transient"),
+    dir: at < 0 ? fs.mkdtempSync(join(tmpdir(), "reprise-backlog-")) : args[at + 1]!,
+    isJson: args.includes("--json"),
+  };
+}
+
+/** What so many messages cost. */
+interface Spent {
+  perSecond: number;
+  /** CPU time of the process, which other programs on the machine change little. */
+  cpuMicros: number;
+}
+
+/** Measures time by the clock and by the processor. */
+class Watch {
+  readonly #startMs = performance.now();
+  readonly #cpu = process.cpuUsage();
+
+  spent(count: number): Spent {
+    const { user, system } = process.cpuUsage(this.#cpu);
+    return {
+      perSecond: Math.round(count * 1000 / (performance.now() - this.#startMs)),
+      cpuMicros: Number(((user + system) / count).toFixed(2)),
+    };
+  }
+}
+
+/** A broker over a folder, and turns that give way to the disk. */
+class Node {
+  readonly store: FileStore;
+  readonly broker: Broker;
+  readonly startSeconds: number;
+  longestTurnMs = 0;
+  readonly #publisher: Publisher;
+  readonly #source = emptySource();
+
+  constructor(request: Request) {
+    const startMs = performance.now();
+    this.store = FileStore.open({
+      fs: new FolderFileSystem(request.dir),
+      logger: { log: (level, message, fields) => console.error(level, message, fields) },
+      isSynced: true,
+      freeBytesMin: 0,
+      residentBytesMax: residentBytesOf(request.memory),
+      seed: 1,
+    });
+    const prng = new Prng(1);
+    this.broker = new Broker({
+      store: this.store,
+      scheduler: new Scheduler(),
+      limits: { ...DEFAULT_LIMITS, memoryBytesMax: request.memory },
+      logger: { log() {} },
+      users: new Users([]),
+      random: () => prng.nextFloat(),
+    });
+    this.broker.beginTurn(Math.max(Date.now(), this.store.recovered.lastTimeMs));
+    restoreBroker(this.broker, this.store);
+    this.#publisher = new Publisher(this.broker.vhosts.get("/")!);
+    this.startSeconds = (performance.now() - startMs) / 1000;
+    this.#address(request);
+  }
+
+  #address({ body, isTransient }: Request): void {
+    const out = new ByteWriter();
+    out.shortString("");
+    out.shortString("q");
+    const propertiesStart = out.byteCount;
+    writeProperties(out, isTransient ? {} : { deliveryMode: 2 });
+    Object.assign(this.#source, {
+      address: out.bytes,
+      addressStart: 0,
+      addressEnd: propertiesStart,
+      properties: out.bytes,
+      propertiesStart,
+      propertiesEnd: out.byteCount,
+      body: new Uint8Array(body).fill(120),
+      bodyStart: 0,
+      bodyEnd: body,
+    });
+  }
+
+  queue(): Queue {
+    const vhost = this.broker.vhosts.get("/")!;
+    const flags = { durable: true, exclusive: false, autoDelete: false };
+    return vhost.queues.get("q") ??
+      vhost.declareQueue({ name: "q", ...flags, args: EMPTY_TABLE }, OWNER);
+  }
+
+  /** One turn around `work`, then whatever the disk has finished. */
+  async turn(work: () => void): Promise<void> {
+    const startMs = performance.now();
+    this.broker.beginTurn(Date.now());
+    work();
+    this.broker.dispatch();
+    this.broker.endTurn();
+    this.longestTurnMs = Math.max(this.longestTurnMs, performance.now() - startMs);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+
+  /** Publishes `count` messages, held up where publishers would be. */
+  async publish(count: number, seen: (done: number) => void): Promise<Spent> {
+    const watch = new Watch();
+    for (let done = 0; done < count;) {
+      const isBlocked = this.broker.isMemoryBlocked;
+      await this.turn(() => {
+        for (let i = 0; i < PER_TURN && done < count && !isBlocked; i++, done++) {
+          this.#publisher.publish(this.#source);
+        }
+      });
+      seen(done);
+    }
+    return watch.spent(count);
+  }
+
+  /** Takes and acks everything in the queue. */
+  async consume(queue: Queue, seen: (done: number) => void): Promise<Spent> {
+    const taker = new Taker();
+    const watch = new Watch();
+    const count = queue.readyCount;
+    const options = { tag: "c", noAck: false, prefetch: PREFETCH, priority: 0, exclusive: false };
+    const consumer = queue.consume({ ...options, channel: taker });
+    while (taker.taken < count) {
+      await this.turn(() => taker.ackAll());
+      seen(taker.taken);
+    }
+    await this.turn(() => taker.ackAll());
+    queue.cancel(consumer);
+    return watch.spent(count);
+  }
+}
+
+/** Takes messages and acks them a turn later. */
+class Taker {
+  taken = 0;
+  readonly #unacked = new Unacked();
+
+  hasCapacity(): boolean {
+    return true;
+  }
+
+  deliver(consumer: Consumer, delivery: Delivery): void {
+    this.#unacked.push(++this.taken, consumer, delivery);
+  }
+
+  cancelled(): void {
+    throw new Error("the queue was closed");
+  }
+
+  ackAll(): void {
+    this.#unacked.ack(0, true);
+  }
+}
+
+function median(values: Spent[]): Spent {
+  const middle = values.length >> 1;
+  return {
+    perSecond: values.map((one) => one.perSecond).sort((a, b) => a - b)[middle]!,
+    cpuMicros: values.map((one) => one.cpuMicros).sort((a, b) => a - b)[middle]!,
+  };
+}
+
+function ratio(a: number, b: number): number {
+  return Number((a / b).toFixed(2));
+}
+
+/** Memory of the process while something goes on, and its slope by least squares. */
+class Memory {
+  readonly #xs: number[] = [];
+  readonly #ys: number[] = [];
+  readonly #every: number;
+  mostBytes = 0;
+
+  constructor(every: number) {
+    this.#every = every;
+  }
+
+  look(done: number): void {
+    if (done < this.#xs.length * this.#every) return;
+    const bytes = process.memoryUsage().rss;
+    this.#xs.push(done);
+    this.#ys.push(bytes);
+    this.mostBytes = Math.max(this.mostBytes, bytes);
+  }
+
+  /** Bytes per message over the second half, when everything has found its size. */
+  get slope(): number {
+    const from = this.#xs.length >> 1;
+    const xs = this.#xs.slice(from);
+    const ys = this.#ys.slice(from);
+    const meanX = xs.reduce((a, b) => a + b, 0) / xs.length;
+    const meanY = ys.reduce((a, b) => a + b, 0) / ys.length;
+    let top = 0;
+    let bottom = 0;
+    for (let i = 0; i < xs.length; i++) {
+      top += (xs[i]! - meanX) * (ys[i]! - meanY);
+      bottom += (xs[i]! - meanX) ** 2;
+    }
+    return top / bottom;
+  }
+}
+
+async function measureShort(node: Node): Promise<{ publish: Spent; consume: Spent }> {
+  const queue = node.queue();
+  const publishes: Spent[] = [];
+  const consumes: Spent[] = [];
+  for (let run = 0; run < SHORT_RUNS; run++) {
+    publishes.push(await node.publish(SHORT_COUNT, () => {}));
+    consumes.push(await node.consume(queue, () => {}));
+  }
+  return { publish: median(publishes), consume: median(consumes) };
+}
+
+function folderBytes(dir: string): number {
+  return fs.readdirSync(dir).reduce((sum, name) => sum + fs.statSync(join(dir, name)).size, 0);
+}
+
+const request = parse(process.argv.slice(2));
+const node = new Node(request);
+const queue = node.queue();
+const short = await measureShort(node);
+const shortBytes = process.memoryUsage().rss;
+node.longestTurnMs = 0;
+const growing = new Memory(request.messages / 100);
+const publish = await node.publish(request.messages, (done) => growing.look(done));
+const publishTurnMs = node.longestTurnMs;
+const folderMostBytes = folderBytes(request.dir);
+node.longestTurnMs = 0;
+const shrinking = new Memory(request.messages / 100);
+const consume = await node.consume(queue, (done) => shrinking.look(done));
+const result = {
+  runtime: process.versions.bun !== undefined
+    ? `bun ${process.versions.bun}`
+    : `${"Deno" in globalThis ? "deno" : "node"} ${process.versions.deno ?? process.version}`,
+  messages: request.messages,
+  body: request.body,
+  kind: request.isTransient ? "transient" : "persistent",
+  memoryLimitMiB: Math.round(request.memory / 1_048_576),
+  shortQueue: short,
+  backlog: { publish, consume },
+  rateRatio: {
+    publish: ratio(publish.perSecond, short.publish.perSecond),
+    consume: ratio(consume.perSecond, short.consume.perSecond),
+  },
+  cpuRatio: {
+    publish: ratio(publish.cpuMicros, short.publish.cpuMicros),
+    consume: ratio(consume.cpuMicros, short.consume.cpuMicros),
+  },
+  rssMiB: {
+    short: Math.round(shortBytes / 1_048_576),
+    most: Math.round(Math.max(growing.mostBytes, shrinking.mostBytes) / 1_048_576),
+  },
+  rssBytesPerMessage: Number(growing.slope.toFixed(2)),
+  folderMiB: Math.round(folderMostBytes / 1_048_576),
+  longestTurnMs: { publish: Math.round(publishTurnMs), consume: Math.round(node.longestTurnMs) },
+};
+console.log(request.isJson ? JSON.stringify(result) : result);
+await node.store.close(Date.now());
+fs.rmSync(request.dir, { recursive: true });
