@@ -12,12 +12,14 @@ import { HOLD_ADMISSION } from "./input.ts";
 
 /** Ready messages from which on a queue counts as backlogged. */
 const BACKLOG_MIN = 1000;
+/** The part of the backlog, as a shift, that has to leave besides what has just come. */
+const BACKLOG_SHIFT = 4;
 /** How long consumers are watched before it is decided whether waiting for them helps. */
 const WINDOW_MS = 10;
 /** Messages that have to leave a queue in a window for its publishers to be held on. */
 const OUT_PER_WINDOW_MIN = 200;
 /** As many slow windows in a row are no accident of a busy machine. */
-const SLOW_WINDOWS_MAX = 2;
+const SLOW_WINDOWS_MAX = 4;
 /** For how many windows at most a queue whose consumers are slow is left alone. */
 const PAUSED_WINDOWS_MAX = 64;
 
@@ -53,7 +55,9 @@ export class Admission {
     const gauge = this.#gaugeOf(queue);
     if (gauge.pausedWindows > 0) return;
     const before = gauge.held.at(-1)?.outCount ?? outCount(queue);
-    gauge.held.push({ connection, outCount: before + count });
+    // A little more has to leave than came, so that the backlog melts instead of staying for good.
+    const melting = Math.min(count, queue.readyCount >> BACKLOG_SHIFT);
+    gauge.held.push({ connection, outCount: before + count + melting });
     connection.hold(HOLD_ADMISSION);
   }
 
