@@ -27,10 +27,15 @@ export interface Scan {
 }
 
 /**
- * Called for each batch: `bytes` hold it, and `base` is where in the file `bytes` begin; false ends
- * the scan before it.
+ * Called for each batch: `bytes` hold it, and `base` is where in the file `bytes` begin; `gapBytes`
+ * before it do not check. False ends the scan before it.
  */
-export type OnBatch = (bytes: Uint8Array, batch: BatchPlace, base: number) => boolean;
+export type OnBatch = (
+  bytes: Uint8Array,
+  batch: BatchPlace,
+  base: number,
+  gapBytes: number,
+) => boolean;
 
 /** A stretch of a file in memory. */
 class Window {
@@ -64,10 +69,12 @@ export function scanBatches(
   const window = new Window((offset, length) => handle.readNow(offset, length));
   const scan: Scan = { byteLength: 0, tornBytes: 0, damages: [] };
   let at = 0;
+  let gapBytes = 0;
   while (at + BATCH_HEADER_BYTES <= fileBytes) {
     const batch = readBatch(window, at, seed);
     if (batch !== null) {
-      if (!onBatch(window.bytes, batch, window.base)) break;
+      if (!onBatch(window.bytes, batch, window.base, gapBytes)) break;
+      gapBytes = 0;
       at = window.base + batch.end;
       scan.byteLength = at;
       continue;
@@ -75,6 +82,7 @@ export function scanBatches(
     const nextAt = findBatch(window, at + 8, { fileBytes, seed });
     if (nextAt < 0) break;
     scan.damages.push({ file: file.name, offset: at, what: `${nextAt - at} bytes do not check` });
+    gapBytes = nextAt - at;
     at = nextAt;
   }
   scan.tornBytes = fileBytes - scan.byteLength;

@@ -41,12 +41,12 @@ export function replayLog(files: DataFiles, manifest: Manifest, onBatch: OnLogBa
   const replay: Replay = { lastBatch: manifest.lastBatch, damages: [], cuts: [] };
   let cut: Cut | null = null;
   let safeBatch = -1;
-  // Ends that do not check. They are no damage by themselves: a log that had to start afresh leaves
-  // one too, and then the next batch follows in the next file.
+  // Bytes that do not check are damage only where a batch is missing: a log that had to start afresh
+  // leaves some too, and then the next batch follows in the next file.
   let torn: Damage[] = [];
   for (let index = 0; index < logs.length && cut === null; index++) {
     const file = logs[index]!;
-    const scan = scanBatches(files, file, manifest.seed, (bytes, batch, base) => {
+    const scan = scanBatches(files, file, manifest.seed, (bytes, batch, base, gapBytes) => {
       if (batch.number >= ends[index]!) return false;
       if (batch.number <= replay.lastBatch) return true;
       const offset = base + batch.start;
@@ -56,8 +56,9 @@ export function replayLog(files: DataFiles, manifest: Manifest, onBatch: OnLogBa
           cut = { index, offset };
           return false;
         }
-        const what = `batches between ${replay.lastBatch} and ${batch.number} are missing`;
-        replay.damages.push(...torn, { file: file.name, offset, what });
+        const missing = `batches between ${replay.lastBatch} and ${batch.number} are missing`;
+        const what = gapBytes === 0 ? missing : `${gapBytes} bytes do not check: ${missing}`;
+        replay.damages.push(...torn, { file: file.name, offset: offset - gapBytes, what });
       }
       torn = [];
       replay.lastBatch = batch.number;
@@ -68,7 +69,6 @@ export function replayLog(files: DataFiles, manifest: Manifest, onBatch: OnLogBa
       const what = `an end of ${scan.tornBytes} bytes does not check`;
       torn.push({ file: file.name, offset: scan.byteLength, what });
     }
-    if (cut === null) replay.damages.push(...scan.damages);
   }
   replay.cuts.push(...torn);
   if (cut !== null) cutFrom(files, logs, cut);

@@ -65,8 +65,11 @@ export class SimNode {
     const lastBatch = ledger.recovered(store.recovered, readRows(disk, store));
     messages.restarted(lastBatch, ledger.live);
     trace(`life ${world.life}: recovered up to batch ${lastBatch}`);
-    for (const damage of store.recovered.damages) {
-      trace(`  damage: ${damage.file} at ${damage.offset}: ${damage.what}`);
+    for (const cut of store.recovered.cuts) {
+      trace(`  cut: ${cut.file} at ${cut.offset}: ${cut.what}`);
+    }
+    for (const { file, offset, what } of store.recovered.damages) {
+      throw new Violation(`damage where there is none: ${file} at ${offset}: ${what}`);
     }
     world.tamper(store);
     this.#watchCommits();
