@@ -1,7 +1,7 @@
 // Keeps publishers from outrunning consumers that are as fast as we let them be. When a queue has a
 // backlog and its consumers settle thousands of messages a second, more input would only take turns
 // away from their acks: so a publisher is held until as many messages have left the queue as it has
-// just put in. Consumers that are slow by themselves hold nobody: messages wait for them in the queue.
+// just put in, and some more, so that the backlog melts. Consumers that are slow by themselves hold nobody: messages wait for them in the queue.
 //
 //   messages in   ──slice──┐ held ................ ┌──slice──┐ held ...
 //   messages out  ─────────┴───── as many out ─────┴─────────┴──── ...

@@ -59,8 +59,9 @@ Deno.test("a flooding publisher is held until as much has left a backlogged queu
     acked += ackAll(s.consumer);
     s.node.loop.step();
   }
+  // As much as came, and at most as much again so that the backlog melts.
   assertGreater(acked, admitted - 1);
-  assertLessOrEqual(acked, admitted + 50);
+  assertLessOrEqual(acked, 2 * admitted + 50);
 });
 
 Deno.test("what is admitted and what leaves keep in step while consumers are fast", () => {
@@ -77,7 +78,8 @@ Deno.test("what is admitted and what leaves keep in step while consumers are fas
   const admitted = s.node.broker.metrics.published - start;
   assertGreater(acked, 5000);
   assertGreater(acked, admitted * 0.9);
-  assertLessOrEqual(queue.readyCount, 2500);
+  // The backlog of 2000 has begun to melt.
+  assertLessOrEqual(queue.readyCount, 1500);
 });
 
 Deno.test("consumers that are slow by themselves hold nobody for long", () => {
