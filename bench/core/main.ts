@@ -1,6 +1,7 @@
 // Measures the scheduling core beside the priority queues of JavaScript: `deno task bench`, or with
 // Bun or Node. Prints a table and writes bench/core/results.json; figures of one machine mean little,
-// the ratios of one run do. Options: --quick (small, for CI), --sizes N,N, --rounds N, --out FILE.
+// the ratios of one run do. Options: --quick (small, for CI), --sizes N,N, --shapes S,S, --subjects S,S,
+// --rounds N, --out FILE.
 
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
@@ -68,6 +69,7 @@ function planOf(args: string[]): Plan {
       quick: { type: "boolean", default: false },
       sizes: { type: "string" },
       shapes: { type: "string" },
+      subjects: { type: "string" },
       rounds: { type: "string" },
       out: { type: "string" },
     },
@@ -76,10 +78,11 @@ function planOf(args: string[]): Plan {
     (values.quick ? "100000" : "100000,1000000,10000000");
   const shapes = values.shapes ??
     (values.quick ? "uniform" : shapeNames.join(","));
+  const subjects = values.subjects?.split(",") as SubjectName[] | undefined;
   return {
     sizes: sizes.split(",").map(Number),
     shapes: shapes.split(",") as ShapeName[],
-    subjects: values.quick ? ["core", "flatqueue", "tinyqueue"] : subjectNames,
+    subjects: subjects ?? (values.quick ? ["core", "flatqueue", "tinyqueue"] : subjectNames),
     rounds: Number(values.rounds ?? (values.quick ? 3 : 5)),
     holdCount: values.quick ? 500_000 : 2_000_000,
     out: values.out ?? (values.quick ? undefined : "bench/core/results.json"),

@@ -42,9 +42,7 @@ const widths = [18, 10, 10, 10, 12, 11, 7, 7, 7];
 
 function printRow(cells: string[]): void {
   console.log(
-    cells.map((cell, at) =>
-      at === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[at]!)
-    )
+    cells.map((cell, at) => at === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[at]!))
       .join(" "),
   );
 }
@@ -54,9 +52,7 @@ export function printTables(summaries: Summary[]): void {
   const core = summaries.find((one) => one.subject === "core");
   const { shape, pending, rounds } = summaries[0]!;
   console.log(
-    `\n${
-      pending.toLocaleString("en")
-    } pending, ${shape} delays, median of ${rounds}`,
+    `\n${pending.toLocaleString("en")} pending, ${shape} delays, median of ${rounds}`,
   );
   printRow(columns);
   for (const one of summaries) {

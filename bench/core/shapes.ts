@@ -30,8 +30,7 @@ function uniform(): Shape {
   const random = seededRandom(1);
   return {
     delaysMs: fill(() => 1 + Math.floor(random() * hourMs)),
-    stepMs: (pending) =>
-      Math.max(1, Math.round((duePerStep * hourMs) / 2 / pending)),
+    stepMs: (pending) => Math.max(1, Math.round((duePerStep * hourMs) / 2 / pending)),
   };
 }
 
@@ -47,9 +46,5 @@ function equal(): Shape {
 
 /** A fresh stream of the named shape. */
 export function shapeOf(name: ShapeName): Shape {
-  return name === "uniform"
-    ? uniform()
-    : name === "backoff"
-    ? backoff()
-    : equal();
+  return name === "uniform" ? uniform() : name === "backoff" ? backoff() : equal();
 }

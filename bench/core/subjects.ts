@@ -54,9 +54,7 @@ function core(): Subject {
 
 /** `capacity` chooses its storage in typed arrays of fixed size. */
 function flatQueue(capacity?: number): Subject {
-  const queue = capacity === undefined
-    ? new FlatQueue<number>()
-    : new FlatQueue<number>(capacity);
+  const queue = capacity === undefined ? new FlatQueue<number>() : new FlatQueue<number>(capacity);
   return {
     insert: (dueMs, payload) => queue.push(payload, dueMs),
     popDue(nowMs, max, into) {

@@ -6,9 +6,9 @@ import { DELAY_MS_MAX, INTEGER_MAX } from "./constants";
 
 // Saturating at the edges of the domain makes every argument legal: a caller cannot make it trap.
 function toInteger(value: f64, lowest: u64): u64 {
-  if (!(value >= <f64> lowest)) return lowest; // also NaN
-  if (value >= <f64> INTEGER_MAX) return INTEGER_MAX;
-  return <u64> value;
+  if (!(value >= <f64>lowest)) return lowest; // also NaN
+  if (value >= <f64>INTEGER_MAX) return INTEGER_MAX;
+  return <u64>value;
 }
 
 function linear(min: u64, attempt: u64): u64 {
@@ -25,12 +25,7 @@ function exponential(min: u64, multiplier: u64, attempt: u64): u64 {
   return delay;
 }
 
-export function backoffMs(
-  min: f64,
-  multiplier: f64,
-  max: f64,
-  attempt: f64,
-): u64 {
+export function backoffMs(min: f64, multiplier: f64, max: f64, attempt: f64): u64 {
   const first = toInteger(min, 1);
   const factor = toInteger(multiplier, 0);
   const bound = toInteger(max, 0);
@@ -52,9 +47,7 @@ export function jitteredMs(delay: u64, percent: f64, random: f64): u64 {
   if (share > 100) share = 100;
   const span = (delay * share) / 100;
   let back: u64 = 0;
-  if (random > 0) {
-    back = random >= 1 ? span : <u64> Math.floor(random * <f64> (span + 1));
-  }
+  if (random > 0) back = random >= 1 ? span : <u64>Math.floor(random * <f64>(span + 1));
   if (back > span) back = span;
   const jittered = delay - back;
   return jittered < 1 ? 1 : jittered;

@@ -21,84 +21,82 @@ export const CAPACITY_4: u32 = ROOM / 10;
 const START: usize = 4;
 const END: usize = 6;
 
+@inline
 export function bucketAt(level: u32, digit: u32): u32 {
   return BUCKETS_AT + (((level << 8) | digit) << 3);
 }
 
+@inline
 export function capacityOf(level: u32): u32 {
-  return level == 0
-    ? CAPACITY_0
-    : level <= 2
-    ? CAPACITY_1
-    : level == 3
-    ? CAPACITY_3
-    : CAPACITY_4;
+  return level == 0 ? CAPACITY_0 : level <= 2 ? CAPACITY_1 : level == 3 ? CAPACITY_3 : CAPACITY_4;
 }
 
+@inline
 export function firstChunk(bucket: u32): u32 {
   return load<u32>(bucket);
 }
 
+@inline
 export function nextChunk(chunk: u32): u32 {
   return load<u32>(chunk);
 }
 
+@inline
 export function startOf(chunk: u32): u32 {
   return load<u16>(chunk, START);
 }
 
+@inline
 export function endOf(chunk: u32): u32 {
   return load<u16>(chunk, END);
 }
 
+@inline
 export function setStart(chunk: u32, start: u32): void {
-  store<u16>(chunk, <u16> start, START);
+  store<u16>(chunk, <u16>start, START);
 }
 
+@inline
 export function setEnd(chunk: u32, end: u32): void {
-  store<u16>(chunk, <u16> end, END);
+  store<u16>(chunk, <u16>end, END);
 }
 
+@inline
 export function indexIn(chunk: u32, at: u32): u32 {
   return load<u32>(chunk + (at << 2), HEADER);
 }
 
+@inline
 export function lowIn(level: u32, chunk: u32, at: u32): u64 {
   if (level == 0) return 0;
   if (level <= 2) return load<u16>(chunk + (at << 1), HEADER + CAPACITY_1 * 4);
   if (level == 3) {
-    const low = <u64> load<u16>(chunk + (at << 1), HEADER + CAPACITY_3 * 4);
-    return low | (<u64> load<u8>(chunk + at, HEADER + CAPACITY_3 * 6) << 16);
+    const low = <u64>load<u16>(chunk + (at << 1), HEADER + CAPACITY_3 * 4);
+    return low | (<u64>load<u8>(chunk + at, HEADER + CAPACITY_3 * 6) << 16);
   }
-  const low = <u64> load<u32>(chunk + (at << 2), HEADER + CAPACITY_4 * 4);
-  return low |
-    (<u64> load<u16>(chunk + (at << 1), HEADER + CAPACITY_4 * 8) << 32);
+  const low = <u64>load<u32>(chunk + (at << 2), HEADER + CAPACITY_4 * 4);
+  return low | (<u64>load<u16>(chunk + (at << 1), HEADER + CAPACITY_4 * 8) << 32);
 }
 
-export function writeEntry(
-  level: u32,
-  chunk: u32,
-  at: u32,
-  index: u32,
-  due: u64,
-): void {
+@inline
+export function writeEntry(level: u32, chunk: u32, at: u32, index: u32, due: u64): void {
   store<u32>(chunk + (at << 2), index, HEADER);
   if (level == 0) return;
   if (level <= 2) {
-    store<u16>(chunk + (at << 1), <u16> due, HEADER + CAPACITY_1 * 4);
+    store<u16>(chunk + (at << 1), <u16>due, HEADER + CAPACITY_1 * 4);
   } else if (level == 3) {
-    store<u16>(chunk + (at << 1), <u16> due, HEADER + CAPACITY_3 * 4);
-    store<u8>(chunk + at, <u8> (due >> 16), HEADER + CAPACITY_3 * 6);
+    store<u16>(chunk + (at << 1), <u16>due, HEADER + CAPACITY_3 * 4);
+    store<u8>(chunk + at, <u8>(due >> 16), HEADER + CAPACITY_3 * 6);
   } else {
-    store<u32>(chunk + (at << 2), <u32> due, HEADER + CAPACITY_4 * 4);
-    store<u16>(chunk + (at << 1), <u16> (due >> 32), HEADER + CAPACITY_4 * 8);
+    store<u32>(chunk + (at << 2), <u32>due, HEADER + CAPACITY_4 * 4);
+    store<u16>(chunk + (at << 1), <u16>(due >> 32), HEADER + CAPACITY_4 * 8);
   }
 }
 
 // The digits below the bucket's own: level 1 keeps 16 bits of which its bucket needs 8.
-
+@inline
 export function lowMask(level: u32): u64 {
-  return (<u64> 1 << (<u64> level << 3)) - 1;
+  return (<u64>1 << (<u64>level << 3)) - 1;
 }
 
 // Adds to the end of a bucket; a chunk must be in reserve.
@@ -120,7 +118,7 @@ export function append(level: u32, digit: u32, index: u32, due: u64): void {
     store<u32>(bucket, chunk);
     store<u32>(bucket, chunk, 4);
     const word = OCCUPIED_AT + (level << 5) + ((digit >> 6) << 3);
-    store<u64>(word, load<u64>(word) | (<u64> 1 << <u64> (digit & 63)));
+    store<u64>(word, load<u64>(word) | (<u64>1 << <u64>(digit & 63)));
   }
   writeEntry(level, chunk, end, index, due);
   setEnd(chunk, end + 1);
@@ -135,7 +133,7 @@ export function unlinkChunk(bucket: u32, before: u32, chunk: u32): void {
   if (next == 0 && before == 0) {
     const place = (bucket - BUCKETS_AT) >> 3;
     const word = OCCUPIED_AT + ((place >> 6) << 3);
-    store<u64>(word, load<u64>(word) & ~(<u64> 1 << <u64> (place & 63)));
+    store<u64>(word, load<u64>(word) & ~(<u64>1 << <u64>(place & 63)));
   }
   releaseChunk(chunk);
 }
@@ -145,12 +143,12 @@ export function nextOccupied(level: u32, from: u32): u32 {
   let at = from >> 6;
   if (at > 3) return 256;
   const words = OCCUPIED_AT + (level << 5);
-  let bits = load<u64>(words + (at << 3)) & (~(<u64> 0) << <u64> (from & 63));
+  let bits = load<u64>(words + (at << 3)) & (~(<u64>0) << <u64>(from & 63));
   while (bits == 0) {
     if (++at == 4) return 256;
     bits = load<u64>(words + (at << 3));
   }
-  return (at << 6) + <u32> ctz(bits);
+  return (at << 6) + <u32>ctz(bits);
 }
 
 // The highest level that has an occupied bucket, 0 when none has.

@@ -54,14 +54,15 @@ export function insertTimer(group: u32, due: f64, payload: u32): f64 {
   const room = roomOf(group);
   if (room == 0) return ERR_UNKNOWN_GROUP;
   const whole = Math.ceil(due);
-  if (!(whole >= 0 && whole <= <f64> INTEGER_MAX)) return ERR_BAD_DUE_TIME;
-  const handle = tryInsert(room, <u64> whole, payload);
+  if (!(whole >= 0 && whole <= <f64>INTEGER_MAX)) return ERR_BAD_DUE_TIME;
+  const handle = tryInsert(room, <u64>whole, payload);
   // Out of memory: what cancelled timers hold may be worth collecting at once.
   if (handle > 0 || deadCount() <= liveCount() >> 3) return handle;
   sweepAll();
-  return tryInsert(room, <u64> whole, payload);
+  return tryInsert(room, <u64>whole, payload);
 }
 
+@inline
 function tryInsert(room: u32, due: u64, payload: u32): f64 {
   const level = reserveEntry(due);
   if (level < 0) return ERR_OUT_OF_MEMORY;
@@ -69,21 +70,17 @@ function tryInsert(room: u32, due: u64, payload: u32): f64 {
   if (index == 0) return tableIsFull() ? ERR_LIMIT_REACHED : ERR_OUT_OF_MEMORY;
   const handle = fillTimer(index, payload, room);
   place(level, due, index);
-  enterRoom(room, <f64> due);
+  enterRoom(room, <f64>due);
   countInserted();
   return handle;
 }
 
 export function insertFromArea(count: i32): i32 {
-  if (count < 0 || <u32> count > AREA_CAPACITY) return ERR_BAD_ARGUMENT;
+  if (count < 0 || <u32>count > AREA_CAPACITY) return ERR_BAD_ARGUMENT;
   for (let at = 0; at < count; at++) {
-    const entry = AREA_AT + (<u32> at << 5);
+    const entry = AREA_AT + (<u32>at << 5);
     const group = load<u32>(entry, AREA_GROUP);
-    const handle = insertTimer(
-      group,
-      load<f64>(entry, AREA_DUE),
-      load<u32>(entry, AREA_PAYLOAD),
-    );
+    const handle = insertTimer(group, load<f64>(entry, AREA_DUE), load<u32>(entry, AREA_PAYLOAD));
     store<f64>(entry, handle, AREA_HANDLE);
     if (handle < 0) return at;
   }
@@ -103,15 +100,15 @@ export function cancelTimer(handle: f64): f64 {
   abandonTimer(timer);
   countCancelled(1);
   sweepSome(1);
-  return <f64> payload;
+  return <f64>payload;
 }
 
 export function popTimers(now: f64, max: f64): i32 {
   if (isNaN(now) || !(max >= 0)) return ERR_BAD_ARGUMENT;
   endSnapshot();
   if (now < 0) return 0;
-  const time: u64 = now >= <f64> INTEGER_MAX ? INTEGER_MAX : <u64> now;
-  const most: i32 = max >= <f64> AREA_CAPACITY ? AREA_CAPACITY : <i32> max;
+  const time: u64 = now >= <f64>INTEGER_MAX ? INTEGER_MAX : <u64>now;
+  const most: i32 = max >= <f64>AREA_CAPACITY ? AREA_CAPACITY : <i32>max;
   sweepSome(8);
   return popDue(time, most);
 }
@@ -131,7 +128,7 @@ export function clearTimers(group: u32): f64 {
     renewRoom(group);
   }
   sweepSome(1);
-  return <f64> count;
+  return <f64>count;
 }
 
 export function closeTimers(group: u32): f64 {
@@ -143,12 +140,12 @@ export function closeTimers(group: u32): f64 {
   killRoom(room);
   closeDoor(group);
   sweepSome(1);
-  return <f64> count;
+  return <f64>count;
 }
 
 export function countTimers(group: u32): f64 {
   const room = roomOf(group);
-  return room == 0 ? <f64> ERR_UNKNOWN_GROUP : <f64> countOf(room);
+  return room == 0 ? <f64>ERR_UNKNOWN_GROUP : <f64>countOf(room);
 }
 
 export function firstDue(group: u32): f64 {
@@ -174,5 +171,5 @@ export function snapshotFrom(group: u32): i32 {
 export function snapshotPage(max: f64): i32 {
   if (!(max >= 0)) return ERR_BAD_ARGUMENT;
   if (!snapshotIsValid()) return ERR_CHANGED;
-  return nextPage(max >= <f64> AREA_CAPACITY ? AREA_CAPACITY : <i32> max);
+  return nextPage(max >= <f64>AREA_CAPACITY ? AREA_CAPACITY : <i32>max);
 }

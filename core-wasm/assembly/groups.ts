@@ -40,13 +40,13 @@ let roomsUsed: u32 = 0;
 let freeRoom: u32 = 0;
 let deadRooms: u32 = 0;
 
+@inline
 export function recordAt(index: u32): u32 {
-  return load<u32>(GROUP_PAGES_AT + ((index >> 8) << 2)) +
-    (index & 255) * RECORD_BYTES;
+  return load<u32>(GROUP_PAGES_AT + ((index >> 8) << 2)) + (index & 255) * RECORD_BYTES;
 }
 
 // The door's id for hosts, or 0 when the room is dead.
-
+@inline
 export function doorOf(room: u32): u32 {
   return load<u32>(recordAt(room), DOOR);
 }
@@ -83,9 +83,7 @@ function releaseRoom(room: u32): void {
 }
 
 function takeDoor(): u32 {
-  if (
-    freeDoors > DOORS_WAITING || (doorsUsed == GROUP_COUNT_MAX && freeDoors > 0)
-  ) {
+  if (freeDoors > DOORS_WAITING || (doorsUsed == GROUP_COUNT_MAX && freeDoors > 0)) {
     const door = freeDoorHead;
     freeDoorHead = load<u32>(recordAt(door), ROOM);
     freeDoors--;
@@ -98,12 +96,8 @@ function takeDoor(): u32 {
 
 function releaseDoor(door: u32): void {
   const record = recordAt(door);
-  const generation = <u32> load<u16>(record, GENERATION);
-  store<u16>(
-    record,
-    <u16> (generation == GENERATION_MAX ? 1 : generation + 1),
-    GENERATION,
-  );
+  const generation = <u32>load<u16>(record, GENERATION);
+  store<u16>(record, <u16>(generation == GENERATION_MAX ? 1 : generation + 1), GENERATION);
   store<u32>(record, 0, ROOM);
   if (freeDoors == 0) freeDoorHead = door;
   else store<u32>(recordAt(freeDoorTail), door, ROOM);
@@ -121,15 +115,14 @@ export function openGroup(): i32 {
     releaseRoom(room);
     return full ? ERR_LIMIT_REACHED : ERR_OUT_OF_MEMORY;
   }
-  const id = (<u32> load<u16>(recordAt(door), GENERATION) << GROUP_INDEX_BITS) |
-    door;
+  const id = (<u32>load<u16>(recordAt(door), GENERATION) << GROUP_INDEX_BITS) | door;
   store<u32>(recordAt(door), room, ROOM);
   store<u32>(recordAt(room), id, DOOR);
   return id;
 }
 
 // The room behind an id, or 0 when the id is not that of an open group.
-
+@inline
 export function roomOf(id: u32): u32 {
   const door = id & GROUP_INDEX_MASK;
   if (door == 0 || door > doorsUsed) return 0;
@@ -139,6 +132,7 @@ export function roomOf(id: u32): u32 {
   return room <= roomsUsed && doorOf(room) == id ? room : 0;
 }
 
+@inline
 export function countOf(room: u32): u32 {
   return load<u32>(recordAt(room), COUNT);
 }
@@ -176,6 +170,7 @@ export function leaveDeadRoom(room: u32): void {
   releaseRoom(room);
 }
 
+@inline
 export function enterRoom(room: u32, due: f64): void {
   const record = recordAt(room);
   const count = load<u32>(record, COUNT);
@@ -197,7 +192,7 @@ export function enterRoom(room: u32, due: f64): void {
 }
 
 // The room's first timer fired: what is left is due then or later.
-
+@inline
 export function leaveRoomFirst(room: u32, due: f64): void {
   const record = recordAt(room);
   store<u32>(record, load<u32>(record, COUNT) - 1, COUNT);

@@ -27,16 +27,12 @@ export function abi_version(): u32 {
 }
 
 export function delay(min: f64, multiplier: f64, max: f64, attempt: f64): f64 {
-  return <f64> backoffMs(min, multiplier, max, attempt);
+  return <f64>backoffMs(min, multiplier, max, attempt);
 }
 
 export function jitter(delay: f64, percent: f64, random: f64): f64 {
-  const whole: u64 = !(delay >= 1)
-    ? 1
-    : delay >= <f64> DELAY_MS_MAX
-    ? DELAY_MS_MAX
-    : <u64> delay;
-  return <f64> jitteredMs(whole, percent, random);
+  const whole: u64 = !(delay >= 1) ? 1 : delay >= <f64>DELAY_MS_MAX ? DELAY_MS_MAX : <u64>delay;
+  return <f64>jitteredMs(whole, percent, random);
 }
 
 export function area_at(): u32 {
@@ -104,7 +100,7 @@ export function next_due(): f64 {
 }
 
 export function count(): f64 {
-  return <f64> liveCount();
+  return <f64>liveCount();
 }
 
 export function snapshot_begin(group: u32): i32 {

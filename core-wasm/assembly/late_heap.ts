@@ -10,12 +10,13 @@ import { allocate } from "./memory";
 
 const PAGE_BYTES: u32 = 8192;
 const TABLE_BYTES: u32 = 4096;
-const SEQUENCE_MAX: u64 = (<u64> 1 << 39) - 1;
+const SEQUENCE_MAX: u64 = (<u64>1 << 39) - 1;
 
 let capacity: u32 = 0;
 let size: u32 = 0;
 let sequence: u64 = 0; // starts anew whenever the heap is empty
 
+@inline
 function nodeAt(place: u32): u32 {
   const table = load<u32>(LATE_TABLES_AT + ((place >> 19) << 2));
   return load<u32>(table + (((place >> 9) & 1023) << 2)) + ((place & 511) << 4);
@@ -30,7 +31,7 @@ export function lateDueAt(place: u32): u64 {
 }
 
 export function lateIndexAt(place: u32): u32 {
-  return <u32> (load<u64>(nodeAt(place), 8) & <u64> TIMER_COUNT_MAX);
+  return <u32>(load<u64>(nodeAt(place), 8) & <u64>TIMER_COUNT_MAX);
 }
 
 export function lateSequenceAt(place: u32): u64 {
@@ -51,11 +52,13 @@ export function reserveLate(): bool {
   return true;
 }
 
+@inline
 function isBefore(due: u64, tag: u64, node: u32): bool {
   const other = load<u64>(node);
   return due < other || (due == other && tag < load<u64>(node, 8));
 }
 
+@inline
 function move(from: u32, to: u32): void {
   store<u64>(to, load<u64>(from));
   store<u64>(to, load<u64>(from, 8), 8);
@@ -63,7 +66,7 @@ function move(from: u32, to: u32): void {
 
 // After `reserveLate`.
 export function pushLate(due: u64, index: u32): void {
-  const tag = (sequence++ << TIMER_INDEX_BITS) | <u64> index;
+  const tag = (sequence++ << TIMER_INDEX_BITS) | <u64>index;
   let hole = size++;
   while (hole > 0) {
     const parent = (hole - 1) >> 2;
@@ -115,7 +118,7 @@ export function keepLate(from: u32, to: u32): void {
 export function rebuildLate(count: u32): void {
   size = count;
   if (count == 0) sequence = 0;
-  for (let place = <i32> ((count + 2) >> 2) - 1; place >= 0; place--) {
+  for (let place = <i32>((count + 2) >> 2) - 1; place >= 0; place--) {
     const node = nodeAt(place);
     sink(place, load<u64>(node), load<u64>(node, 8));
   }

@@ -15,7 +15,7 @@ let freeChunks: u32 = 0;
 // A fraction of the size at a time: growing by one page would cross into the host 150 times per
 // megabyte-sized step of a large heap, doubling would waste half the memory.
 function grow(pages: u32): bool {
-  const size = <u32> memory.size();
+  const size = <u32>memory.size();
   const room = pagesMax > size ? pagesMax - size : 0;
   if (pages > room) return false;
   const more = size >> 5;
@@ -25,18 +25,18 @@ function grow(pages: u32): bool {
 
 // Address of fresh zeroed bytes, or 0 when there is no memory for them.
 export function allocate(bytes: u32): u32 {
-  const size: u64 = <u64> memory.size() * WASM_PAGE_BYTES;
-  const newEnd: u64 = <u64> end + <u64> bytes;
+  const size: u64 = <u64>memory.size() * WASM_PAGE_BYTES;
+  const newEnd: u64 = <u64>end + <u64>bytes;
   if (newEnd > size) {
-    const pages =
-      <u32> ((newEnd - size + WASM_PAGE_BYTES - 1) / WASM_PAGE_BYTES);
+    const pages = <u32>((newEnd - size + WASM_PAGE_BYTES - 1) / WASM_PAGE_BYTES);
     if (!grow(pages)) return 0;
   }
   const at = end;
-  end = <u32> newEnd;
+  end = <u32>newEnd;
   return at;
 }
 
+@inline
 export function haveChunks(count: u32): bool {
   return freeChunks >= count;
 }
@@ -52,7 +52,7 @@ export function reserveChunks(count: u32): bool {
 }
 
 // Only after `reserveChunks`; the first eight bytes are zeroed, the rest is what it was.
-
+@inline
 export function takeChunk(): u32 {
   const chunk = freeChunk;
   freeChunk = load<u32>(chunk);
@@ -61,6 +61,7 @@ export function takeChunk(): u32 {
   return chunk;
 }
 
+@inline
 export function releaseChunk(chunk: u32): void {
   store<u32>(chunk, freeChunk);
   freeChunk = chunk;
@@ -69,14 +70,10 @@ export function releaseChunk(chunk: u32): void {
 
 // Bytes in use: all but free chunks and what lies behind the end.
 export function liveBytes(): f64 {
-  return <f64> end - <f64> freeChunks * <f64> CHUNK_BYTES;
+  return <f64>end - <f64>freeChunks * <f64>CHUNK_BYTES;
 }
 
 export function limitBytes(bytes: f64): void {
-  const pages = Math.floor(bytes / <f64> WASM_PAGE_BYTES);
-  pagesMax = pages >= <f64> PAGE_COUNT_MAX
-    ? PAGE_COUNT_MAX
-    : pages > 0
-    ? <u32> pages
-    : 0;
+  const pages = Math.floor(bytes / <f64>WASM_PAGE_BYTES);
+  pagesMax = pages >= <f64>PAGE_COUNT_MAX ? PAGE_COUNT_MAX : pages > 0 ? <u32>pages : 0;
 }

@@ -29,12 +29,7 @@ import {
 import { doorOf, resetBounds, sealBounds, widenBounds } from "./groups";
 import { lateCount, lateDueAt, lateIndexAt, lateSequenceAt } from "./late_heap";
 import { handleAt, payloadAt, roomAt, timerAt } from "./timers";
-import {
-  currentTime,
-  drainingBucket,
-  drainingLevel,
-  startOfBucket,
-} from "./wheel";
+import { currentTime, drainingBucket, drainingLevel, startOfBucket } from "./wheel";
 
 // Entries of a bucket being drained come after those of equal due time that moved down before.
 const DRAINING_ORDER: f64 = 4503599627370496; // 2^52
@@ -59,7 +54,7 @@ let entryDue: u64 = 0;
 let entryOrder: f64 = 0;
 
 // Any change ends a snapshot.
-
+@inline
 export function endSnapshot(): void {
   valid = false;
 }
@@ -92,10 +87,7 @@ function nextPart(): void {
   if (phase == LATE) {
     phase = DRAINING;
     if (drainingLevel() != 0) {
-      enterBucket(
-        drainingLevel(),
-        <u32> (currentTime() >> (<u64> drainingLevel() << 3)) & 255,
-      );
+      enterBucket(drainingLevel(), <u32>(currentTime() >> (<u64>drainingLevel() << 3)) & 255);
       return;
     }
   }
@@ -124,7 +116,7 @@ function step(): bool {
   if (phase == LATE && at < lateCount()) {
     entryIndex = lateIndexAt(at);
     entryDue = lateDueAt(at);
-    entryOrder = <f64> lateSequenceAt(at);
+    entryOrder = <f64>lateSequenceAt(at);
     at++;
     return true;
   }
@@ -136,8 +128,7 @@ function step(): bool {
   }
   if (phase == DONE) return false;
   entryIndex = indexIn(chunk, at);
-  entryDue = startOfBucket(level, digit) |
-    (lowIn(level, chunk, at) & lowMask(level));
+  entryDue = startOfBucket(level, digit) | (lowIn(level, chunk, at) & lowMask(level));
   entryOrder = phase == DRAINING ? DRAINING_ORDER + order : order;
   order += 1;
   at++;
@@ -147,7 +138,7 @@ function step(): bool {
 // What the walk has not handed out yet is due then or later.
 export function snapshotFloor(): f64 {
   if (phase == DONE) return Infinity;
-  return phase == BUCKETS ? <f64> startOfBucket(level, digit) : 0;
+  return phase == BUCKETS ? <f64>startOfBucket(level, digit) : 0;
 }
 
 // Writes up to `max` entries; touches WORK_MAX at most, so it may write fewer and not be done.
@@ -158,10 +149,10 @@ export function nextPage(max: i32): i32 {
     const timer = timerAt(entryIndex);
     const door = doorOf(roomAt(timer));
     if (door == 0 || (onlyGroup != 0 && door != onlyGroup)) continue;
-    const entry = AREA_AT + (<u32> written << 5);
+    const entry = AREA_AT + (<u32>written << 5);
     store<u32>(entry, payloadAt(timer), AREA_PAYLOAD);
     store<u32>(entry, door, AREA_GROUP);
-    store<f64>(entry, <f64> entryDue, AREA_DUE);
+    store<f64>(entry, <f64>entryDue, AREA_DUE);
     store<f64>(entry, handleAt(timer, entryIndex), AREA_HANDLE);
     store<f64>(entry, entryOrder, AREA_ORDER);
     written++;
@@ -175,7 +166,7 @@ export function refreshBounds(): void {
   beginSnapshot(0);
   while (step()) {
     const room = roomAt(timerAt(entryIndex));
-    if (doorOf(room) != 0) widenBounds(room, <f64> entryDue);
+    if (doorOf(room) != 0) widenBounds(room, <f64>entryDue);
   }
   endSnapshot();
   sealBounds();

@@ -43,9 +43,7 @@ function compact(at: u32, chunkLevel: u32): u32 {
       takeOutDead(index);
       continue;
     }
-    if (kept != from) {
-      writeEntry(chunkLevel, at, kept, index, lowIn(chunkLevel, at, from));
-    }
+    if (kept != from) writeEntry(chunkLevel, at, kept, index, lowIn(chunkLevel, at, from));
     kept++;
   }
   setEnd(at, kept);
@@ -56,13 +54,7 @@ function compact(at: u32, chunkLevel: u32): u32 {
 function join(into: u32, from: u32, chunkLevel: u32): void {
   let end = endOf(into);
   for (let at = startOf(from); at < endOf(from); at++) {
-    writeEntry(
-      chunkLevel,
-      into,
-      end++,
-      indexIn(from, at),
-      lowIn(chunkLevel, from, at),
-    );
+    writeEntry(chunkLevel, into, end++, indexIn(from, at), lowIn(chunkLevel, from, at));
   }
   setEnd(into, end);
 }
@@ -112,7 +104,7 @@ export function leaveSweep(bucket: u32): void {
 }
 
 // A share of the work, after any change.
-
+@inline
 export function sweepSome(chunks: i32): void {
   if (level != 0) sweepOn(chunks);
   else if (deadCount() > DEAD_ALLOWED) considerSweep();
@@ -142,11 +134,7 @@ export function sweepAll(): void {
   level = 0;
   chunk = 0;
   for (let each: u32 = 0; each < LEVEL_COUNT; each++) {
-    for (
-      let at = nextOccupied(each, 0);
-      at < 256;
-      at = nextOccupied(each, at + 1)
-    ) {
+    for (let at = nextOccupied(each, 0); at < 256; at = nextOccupied(each, at + 1)) {
       const bucket = bucketAt(each, at);
       let prior: u32 = 0;
       for (let one = firstChunk(bucket); one != 0;) {

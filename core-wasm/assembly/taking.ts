@@ -2,27 +2,24 @@
 // bucket or the late heap. A timer is dead when its room is: it was cancelled alone (room 0) or its
 // group was cleared. Called by wheel.ts and sweep.ts for entries they meet, by core.ts for totals.
 
-import {
-  AREA_AT,
-  AREA_DUE,
-  AREA_GROUP,
-  AREA_HANDLE,
-  AREA_PAYLOAD,
-} from "./constants";
+import { AREA_AT, AREA_DUE, AREA_GROUP, AREA_HANDLE, AREA_PAYLOAD } from "./constants";
 import { doorOf, leaveDeadRoom, leaveRoomFirst } from "./groups";
 import { handleAt, payloadAt, releaseTimer, roomAt, timerAt } from "./timers";
 
 let live: u32 = 0;
 let dead: u32 = 0;
 
+@inline
 export function liveCount(): u32 {
   return live;
 }
 
+@inline
 export function deadCount(): u32 {
   return dead;
 }
 
+@inline
 export function countInserted(): void {
   live++;
 }
@@ -45,7 +42,7 @@ export function takeOutDead(index: u32): void {
 }
 
 // Writes a due timer to the transfer area and frees its place; false when it was dead.
-
+@inline
 export function takeOut(index: u32, due: f64, at: i32): bool {
   const timer = timerAt(index);
   const room = roomAt(timer);
@@ -54,7 +51,7 @@ export function takeOut(index: u32, due: f64, at: i32): bool {
     takeOutDead(index);
     return false;
   }
-  const entry = AREA_AT + (<u32> at << 5);
+  const entry = AREA_AT + (<u32>at << 5);
   store<u32>(entry, payloadAt(timer), AREA_PAYLOAD);
   store<u32>(entry, door, AREA_GROUP);
   store<f64>(entry, due, AREA_DUE);

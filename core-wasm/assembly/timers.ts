@@ -25,24 +25,28 @@ let freeHead: u32 = 0;
 let freeTail: u32 = 0;
 let freeCount: u32 = 0;
 
+@inline
 export function timerAt(index: u32): u32 {
-  return load<u32>(TIMER_PAGES_AT + ((index >> 13) << 2)) +
-    ((index & 8191) << 3);
+  return load<u32>(TIMER_PAGES_AT + ((index >> 13) << 2)) + ((index & 8191) << 3);
 }
 
+@inline
 export function payloadAt(timer: u32): u32 {
   return load<u32>(timer);
 }
 
+@inline
 export function roomAt(timer: u32): u32 {
   return load<u32>(timer, 4) & GROUP_INDEX_MASK;
 }
 
+@inline
 export function handleAt(timer: u32, index: u32): f64 {
   const generation = load<u32>(timer, 4) >> GROUP_INDEX_BITS;
-  return <f64> ((<u64> generation << TIMER_INDEX_BITS) | <u64> index);
+  return <f64>((<u64>generation << TIMER_INDEX_BITS) | <u64>index);
 }
 
+@inline
 function takeFree(): u32 {
   const index = freeHead;
   freeHead = load<u32>(timerAt(index));
@@ -51,7 +55,7 @@ function takeFree(): u32 {
 }
 
 // Index of a place of one's own, or 0 when neither memory nor an index is left.
-
+@inline
 export function takeTimer(): u32 {
   if (freeCount > PLACES_WAITING) return takeFree();
   return takeFresh();
@@ -75,6 +79,7 @@ export function tableIsFull(): bool {
   return used == TIMER_COUNT_MAX && freeCount == 0;
 }
 
+@inline
 export function fillTimer(index: u32, payload: u32, room: u32): f64 {
   const timer = timerAt(index);
   store<u32>(timer, payload);
@@ -83,7 +88,7 @@ export function fillTimer(index: u32, payload: u32, room: u32): f64 {
 }
 
 // The handle is stale from now on.
-
+@inline
 export function releaseTimer(timer: u32, index: u32): void {
   const generation = load<u32>(timer, 4) >> GROUP_INDEX_BITS;
   const next = generation == GENERATION_MAX ? 1 : generation + 1;
@@ -101,13 +106,10 @@ export function abandonTimer(timer: u32): void {
 
 // Index of the timer that a handle names, or 0 when the handle is of another generation or garbage.
 export function indexOfHandle(handle: f64): u32 {
-  if (!(handle >= 1 && handle < <f64> (<u64> 1 << 39))) return 0;
-  const bits = <u64> handle;
-  if (<f64> bits != handle) return 0;
-  const index = <u32> (bits & <u64> TIMER_COUNT_MAX);
+  if (!(handle >= 1 && handle < <f64>(<u64>1 << 39))) return 0;
+  const bits = <u64>handle;
+  if (<f64>bits != handle) return 0;
+  const index = <u32>(bits & <u64>TIMER_COUNT_MAX);
   if (index == 0 || index > used) return 0;
-  return load<u32>(timerAt(index), 4) >> GROUP_INDEX_BITS ==
-      <u32> (bits >> TIMER_INDEX_BITS)
-    ? index
-    : 0;
+  return load<u32>(timerAt(index), 4) >> GROUP_INDEX_BITS == <u32>(bits >> TIMER_INDEX_BITS) ? index : 0;
 }
