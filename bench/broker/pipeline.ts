@@ -6,7 +6,7 @@
 import { TestNode } from "../../test/support/test_node.ts";
 import { contentFrames, joined, methodFrame } from "../../test/support/amqp_client.ts";
 import * as M from "../../src/amqp/methods_gen.ts";
-import type { Transport } from "../../src/session/transport.ts";
+import { open, SinkTransport } from "./in_process.ts";
 
 const CHUNK_BYTES = 64 * 1024;
 
@@ -26,47 +26,6 @@ function readOptions(args: readonly string[]): Options {
     seconds: value("seconds", 3),
     bodyBytes: value("bytes", 16),
   };
-}
-
-/** A client that takes bytes as fast as they come. */
-class SinkTransport implements Transport {
-  readonly pendingBytes = 0;
-  takenBytes = 0;
-
-  write(buffer: Uint8Array, byteCount: number): Uint8Array {
-    this.takenBytes += byteCount;
-    return buffer;
-  }
-
-  pause(): void {}
-  resume(): void {}
-  end(): void {}
-  destroy(): void {}
-}
-
-const HANDSHAKE = joined([
-  new TextEncoder().encode("AMQP\0\0\x09\x01"),
-  methodFrame(M.CONNECTION_START_OK, 0, {
-    mechanism: "PLAIN",
-    response: new TextEncoder().encode("\0guest\0guest"),
-    locale: "en_US",
-  }),
-  methodFrame(M.CONNECTION_TUNE_OK, 0, { channelMax: 2047, frameMax: 131072, heartbeat: 0 }),
-  methodFrame(M.CONNECTION_OPEN, 0, { virtualHost: "/" }),
-  methodFrame(M.CHANNEL_OPEN, 1, {}),
-]);
-
-function open(node: TestNode, transport: SinkTransport) {
-  const info = {
-    peerHost: "127.0.0.1",
-    peerPort: 1,
-    localHost: "127.0.0.1",
-    localPort: 2,
-    isTls: false,
-  };
-  const events = node.engine.accept(transport, info);
-  events.received(HANDSHAKE.slice());
-  return events;
 }
 
 function publishChunk(bodyBytes: number): { bytes: Uint8Array; messageCount: number } {
@@ -113,7 +72,9 @@ function main(options: Options): void {
   // Processor time, not time: what else the machine does is nobody's business here.
   const perMessageNs = ((cpuMs() - cpuBefore) * 1e6) / messages;
   console.log(
-    `${options.bodyBytes} B${options.isAcking ? ", acked" : ""}: ${perMessageNs.toFixed(0)} ns of CPU a ` +
+    `${options.bodyBytes} B${options.isAcking ? ", acked" : ""}: ${
+      perMessageNs.toFixed(0)
+    } ns of CPU a ` +
       `message, ${(messages / elapsedMs / 1000).toFixed(2)} M/s, heap grew ` +
       `${((heapBytes() - heapBefore) / messages).toFixed(2)} B a message, ` +
       `${node.broker.metrics.deliveredNoAck + node.broker.metrics.delivered} delivered`,
