@@ -297,6 +297,7 @@ export class CommitLog {
     if (this.#isClosed) return;
     if (error !== null) {
       this.#listener.failed("sync the commit log", error);
+      for (const batch of this.#retained) if (batch.file === file) batch.isWritten = false;
       this.#startFresh(0);
     } else {
       this.#dropSafe(file, lastNumber);
