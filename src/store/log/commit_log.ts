@@ -13,6 +13,7 @@
 import { EMPTY_BYTES } from "../../lib/bytes.ts";
 import { DiskError, type FileHandle } from "../file_system.ts";
 import { BatchWriter } from "./batch_writer.ts";
+import { BufferPool } from "./buffer_pool.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import { FailedBatches } from "./failed_batches.ts";
 import type { StoreSizes } from "./sizes.ts";
@@ -20,8 +21,6 @@ import type { StoreSizes } from "./sizes.ts";
 // Batches that nobody waits for are synced when there are many of them or some time has passed.
 const LAZY_SYNC_MS = 500;
 const REPAIR_INTERVAL_MS = 250;
-const POOLED_BUFFERS_MAX = 8;
-const POOLED_BUFFER_BYTES_MAX = 1024 * 1024;
 
 interface Retained {
   readonly number: number;
@@ -94,7 +93,7 @@ export class CommitLog {
   #repairAtMs = 0;
   /** Files that are full, as long as something in them is not safe. */
   #older: { file: DataFile; handle: FileHandle }[] = [];
-  readonly #pool: Uint8Array[] = [];
+  readonly #buffers = new BufferPool();
 
   constructor(options: CommitLogOptions) {
     this.#files = options.files;
@@ -105,7 +104,7 @@ export class CommitLog {
     this.lastBatch = options.lastBatch;
     this.#recoveredBatch = options.lastBatch;
     this.batch = new BatchWriter(options.seed);
-    this.batch.open(this.#takeBuffer());
+    this.batch.open(this.#buffers.take());
     this.#openFile();
   }
 
@@ -156,7 +155,7 @@ export class CommitLog {
   commit(nowMs: number): void {
     if (!this.batch.isEmpty) {
       this.#append(nowMs);
-      this.batch.open(this.#takeBuffer());
+      this.batch.open(this.#buffers.take());
     }
     this.openBatch++;
     if (this.#isBroken && nowMs >= this.#repairAtMs) this.#repair(nowMs);
@@ -227,7 +226,7 @@ export class CommitLog {
       return;
     }
     if (this.#isSynced) this.#retain(retained);
-    else this.#giveBuffer(retained.buffer);
+    else this.#buffers.give(retained.buffer);
     if (this.#file.byteLength >= this.#sizes.logFileBytes) this.#rotate(nowMs);
   }
 
@@ -281,7 +280,7 @@ export class CommitLog {
   // --- syncing
 
   #sync(): void {
-    if (this.#isSyncing || this.#isClosed) return;
+    if (this.#isSyncing || this.#isClosed || !this.#isSynced) return;
     const first = this.#retained.find((batch) => batch.isWritten);
     if (first === undefined) return;
     this.#isSyncing = true;
@@ -317,7 +316,7 @@ export class CommitLog {
         continue;
       }
       this.#retainedBytes -= batch.byteCount;
-      this.#giveBuffer(batch.buffer);
+      this.#buffers.give(batch.buffer);
     }
     this.#retained = kept;
   }
@@ -351,8 +350,12 @@ export class CommitLog {
       before.file.isPinned = false;
       for (const { handle } of [...this.#older.splice(0), before]) handle.close();
       this.#isBroken = false;
-      this.#wantedBatch = this.lastBatch;
-      this.#sync();
+      if (this.#isSynced) {
+        this.#wantedBatch = this.lastBatch;
+        this.#sync();
+      } else {
+        this.#dropSafe(this.#file, this.lastBatch);
+      }
     } catch (error) {
       if (this.#file !== before.file) this.#giveUpFresh(before);
       for (const batch of this.#retained) if (!batch.isFailed) this.#markFailed(batch);
@@ -383,17 +386,5 @@ export class CommitLog {
     const from = { file: batch.file.number, offset: batch.offset, byteCount: batch.byteCount };
     this.#write(batch);
     this.#listener.relocated(from, { file: batch.file.number, offset: batch.offset });
-  }
-
-  // --- buffers
-
-  #takeBuffer(): Uint8Array {
-    return this.#pool.pop() ?? new Uint8Array(64 * 1024);
-  }
-
-  #giveBuffer(buffer: Uint8Array): void {
-    const isKept = this.#pool.length < POOLED_BUFFERS_MAX &&
-      buffer.length <= POOLED_BUFFER_BYTES_MAX;
-    if (isKept) this.#pool.push(buffer);
   }
 }
