@@ -45,6 +45,13 @@ export function readF64(bytes: Uint8Array, at: number): number {
   return FLOAT_BYTES.getFloat64(0);
 }
 
+/** Writes an IEEE 754 double at `at`. */
+export function putF64(bytes: Uint8Array, at: number, value: number): void {
+  FLOAT_BYTES.setFloat64(0, value);
+  putU32(bytes, at, FLOAT_BYTES.getUint32(0));
+  putU32(bytes, at + 4, FLOAT_BYTES.getUint32(4));
+}
+
 /** Writes an unsigned 16-bit integer at `at`. */
 export function putU16(bytes: Uint8Array, at: number, value: number): void {
   bytes[at] = value >>> 8;

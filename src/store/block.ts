@@ -70,15 +70,31 @@ export function writeRecord(block: Block, message: MessageSource, ref: number): 
   block.doubles[double] = message.arrivalMs;
   block.doubles[double + 1] = message.expiryMs;
   const bytes = block.bytes;
-  let to = at + HEADER_BYTES;
-  copyBytes(bytes, to, message.address, message.addressStart, message.addressEnd);
-  to += addressBytes;
-  copyBytes(bytes, to, message.properties, message.propertiesStart, message.propertiesEnd);
-  to += propertiesBytes;
-  copyBytes(bytes, to, message.body, message.bodyStart, message.bodyEnd);
+  const to = at + HEADER_BYTES;
+  if (isInOnePiece(message)) {
+    copyBytes(bytes, to, message.body, message.addressStart, message.bodyEnd);
+  } else {
+    copyBytes(bytes, to, message.address, message.addressStart, message.addressEnd);
+    const propertiesAt = to + addressBytes;
+    const { propertiesStart, propertiesEnd } = message;
+    copyBytes(bytes, propertiesAt, message.properties, propertiesStart, propertiesEnd);
+    copyBytes(
+      bytes,
+      propertiesAt + propertiesBytes,
+      message.body,
+      message.bodyStart,
+      message.bodyEnd,
+    );
+  }
   block.usedBytes = at + recordBytes;
   block.liveBytes += recordBytes;
   return at;
+}
+
+// What comes back from a disk does.
+function isInOnePiece(message: MessageSource): boolean {
+  return message.address === message.body && message.properties === message.body &&
+    message.addressEnd === message.propertiesStart && message.propertiesEnd === message.bodyStart;
 }
 
 /** Points `view` at the record at `at`. */

@@ -102,7 +102,6 @@ export class FileStore implements Store, LogListener {
     this.#paging = new Paging({
       ...parts,
       seed: manifest.seed,
-      records: this.#records,
       chunks: this.#chunks,
       laneBytes: () => this.#laneBytes,
       release: (ref, queueId) => this.release(ref, queueId),

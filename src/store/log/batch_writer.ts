@@ -2,7 +2,7 @@
 // for the turn's batch, snapshots and segments use others. Knows bytes, not what entries mean.
 
 import { ByteWriter } from "../../lib/byte_writer.ts";
-import { putU32 } from "../../lib/bytes.ts";
+import { copyBytes, putF64, putU32 } from "../../lib/bytes.ts";
 import { checksum } from "../checksum.ts";
 import type { PagePlace } from "../page.ts";
 import type { DefinitionKind, RecordView, RemovalCause } from "../port.ts";
@@ -60,6 +60,9 @@ export interface BatchChain {
 
 const NO_CHAIN: BatchChain = { previous: 0, safe: 0 };
 
+// Type, flags, priority, three lengths, two times and a checksum.
+const RECORD_HEAD_BYTES_MAX = 3 + 3 * VARINT_BYTES_MAX + 2 * 8 + 4;
+
 /** Collects the entries of a batch. */
 export class BatchWriter {
   /** What is written so far, the header's room included. */
@@ -105,21 +108,29 @@ export class BatchWriter {
   /** Adds a message's bytes; returns where its entry begins in the batch. */
   record(view: RecordView): number {
     const { out } = this;
-    const at = out.byteCount;
+    const { addressStart, bodyEnd } = view;
+    const start = out.byteCount;
     const hasExpiry = view.expiryMs !== Infinity;
-    out.u8(ENTRY_RECORD);
-    out.u8(hasExpiry ? view.flags | RECORD_HAS_EXPIRY : view.flags);
-    out.u8(view.priority);
-    this.#varint(view.addressEnd - view.addressStart);
-    this.#varint(view.propertiesEnd - view.propertiesStart);
-    this.#varint(view.bodyEnd - view.bodyStart);
-    out.f64(view.arrivalMs);
-    if (hasExpiry) out.f64(view.expiryMs);
-    const headSum = checksum(out.bytes, at, out.byteCount, this.#seed);
-    out.u32(checksum(view.bytes, view.addressStart, view.bodyEnd, headSum));
+    out.ensure(RECORD_HEAD_BYTES_MAX + bodyEnd - addressStart);
+    const { bytes } = out;
+    bytes[start] = ENTRY_RECORD;
+    bytes[start + 1] = hasExpiry ? view.flags | RECORD_HAS_EXPIRY : view.flags;
+    bytes[start + 2] = view.priority;
+    let at = putVarint(bytes, start + 3, view.addressEnd - addressStart);
+    at = putVarint(bytes, at, view.propertiesEnd - view.propertiesStart);
+    at = putVarint(bytes, at, bodyEnd - view.bodyStart);
+    putF64(bytes, at, view.arrivalMs);
+    at += 8;
+    if (hasExpiry) {
+      putF64(bytes, at, view.expiryMs);
+      at += 8;
+    }
+    const headSum = checksum(bytes, start, at, this.#seed);
+    putU32(bytes, at, checksum(view.bytes, addressStart, bodyEnd, headSum));
     // The three parts lie side by side in a view, as they do here.
-    out.range(view.bytes, view.addressStart, view.bodyEnd);
-    return at;
+    copyBytes(bytes, at + 4, view.bytes, addressStart, bodyEnd);
+    out.byteCount = at + 4 + bodyEnd - addressStart;
+    return start;
   }
 
   /** `recordAt` is where the record's entry begins in this batch. */

@@ -23,16 +23,16 @@
 //
 //   0        4              8          12           16         24     28         32
 //   +--------+--------------+----------+------------+----------+------+----------+-----------------+
-//   | magic  | payloadBytes | checksum | indexBytes | queue 64 | rows | reserved | index | records |
+//   | magic  | payloadBytes | checksum | indexBytes | queue 64 | rows | checksum | index | records |
 //   +--------+--------------+----------+------------+----------+------+----------+-----------------+
 //
-// The checksum covers everything from byte 12 to the end of the index. The index has a row per message,
-// by rising position: varint position (from the second row on: minus the one before), varint entry, u8
-// flags, u8 priority, varint record bytes, varint body bytes, f64 arrival unless the flags have
-// ROW_SAME_ARRIVAL, f64 expiry if they have RECORD_HAS_EXPIRY, f64 end if they have ROW_HAS_END. The
-// records are ENTRY_RECORD entries in the order of the rows, each with its own checksum; zero bytes
-// fill up to a multiple of 8. Rows without the persistent flag mean nothing to a node that has started
-// anew.
+// The first checksum covers everything from byte 12 to the end of the index, the second one the rest.
+// The index has a row per message, by rising position: varint position (from the second row on: minus
+// the one before), varint entry, u8 flags, u8 priority, varint record bytes, varint address bytes,
+// varint property bytes, varint body bytes, f64 arrival unless the flags have ROW_SAME_ARRIVAL, f64
+// expiry if they have RECORD_HAS_EXPIRY, f64 end if they have ROW_HAS_END. The records are ENTRY_RECORD
+// entries in the order of the rows; zero bytes fill up to a multiple of 8. Rows without the persistent
+// flag mean nothing to a node that has started anew.
 
 /** First bytes of a batch. */
 export const BATCH_MAGIC = 0x52504231; // "RPB1"
@@ -100,6 +100,8 @@ export const ENTRY_PAGE_MOVED = 18;
 
 /** First bytes of a page. */
 export const PAGE_MAGIC = 0x52505031; // "RPP1"
+/** Where a page's checksum of its records stands. */
+export const PAGE_RECORDS_CHECKSUM_OFFSET = 28;
 /** Bytes before a page's index. */
 export const PAGE_HEADER_BYTES = 32;
 

@@ -5,14 +5,14 @@
 import type { Arena } from "../arena.ts";
 import type { ChunkPool, LaneChunk } from "../lane_chunk.ts";
 import { type Page, PAGE_GONE, PAGE_LOADING, PAGE_STORED } from "../page.ts";
-import { RECORD_PERSISTENT } from "../port.ts";
+import { type MessageSource, RECORD_PERSISTENT } from "../port.ts";
+import { emptySource } from "../views.ts";
 import type { CommitLog } from "./commit_log.ts";
 import type { DataFiles } from "./data_files.ts";
 import { STATE_READY } from "./format.ts";
 import type { Holdings } from "./holdings.ts";
 import { PageFormatError, PageReader, type PageRow } from "./page_reader.ts";
 import type { PageSet } from "./page_set.ts";
-import type { RecordFiles } from "./record_files.ts";
 
 /** What a {@link PageLoader} is made of. */
 export interface PageLoaderParts {
@@ -20,7 +20,6 @@ export interface PageLoaderParts {
   holdings: Holdings;
   log: CommitLog;
   files: DataFiles;
-  records: RecordFiles;
   pages: PageSet;
   chunks: ChunkPool;
   seed: number;
@@ -33,6 +32,7 @@ export interface PageLoaderParts {
 export class PageLoader {
   readonly #parts: PageLoaderParts;
   readonly #reader: PageReader;
+  readonly #message: MessageSource = emptySource();
   /** Pages whose file could not even be asked; their lanes are told in a later turn. */
   #refused: { page: Page; error: Error }[] = [];
   #isClosed = false;
@@ -119,7 +119,7 @@ export class PageLoader {
 
   // Takes in every message of the page, or none. @throws PageFormatError and others
   #fill(page: Page, bytes: Uint8Array, chunk: LaneChunk): void {
-    const { arena, chunks, records } = this.#parts;
+    const { arena, chunks } = this.#parts;
     const { first, last, byteLength } = page.place;
     const taken = this.#taken;
     taken.reset(page.count);
@@ -128,14 +128,12 @@ export class PageLoader {
     try {
       if (bytes.length < byteLength) throw new PageFormatError("cut short");
       reader.open(bytes);
+      reader.checkRecords();
       while (reader.next()) {
         if (!page.hasTransient && (row.flags & RECORD_PERSISTENT) === 0) continue;
         const isInside = row.position >= first && row.position <= last;
         if (!isInside || taken.count === page.count) throw new PageFormatError("wrong rows");
-        const recordEnd = row.recordAt + row.recordBytes;
-        const message = records.decode(bytes, row.recordAt, recordEnd);
-        if (message.bodyEnd !== recordEnd) throw new PageFormatError("a record is cut short");
-        const ref = arena.append(message, 1);
+        const ref = arena.append(this.#messageOf(bytes), 1);
         taken.add(ref, row);
         const index = row.position - first;
         chunk.refs[index] = ref;
@@ -148,6 +146,29 @@ export class PageLoader {
       chunks.give(chunk);
       throw error;
     }
+  }
+
+  // The message of the row; the parts of a record are the end of it.
+  #messageOf(bytes: Uint8Array): MessageSource {
+    const { row } = this.#reader;
+    const message = this.#message;
+    const bodyEnd = row.recordAt + row.recordBytes;
+    const bodyStart = bodyEnd - row.bodyBytes;
+    const propertiesStart = bodyStart - row.propertiesBytes;
+    message.address = bytes;
+    message.addressStart = propertiesStart - row.addressBytes;
+    message.addressEnd = propertiesStart;
+    message.properties = bytes;
+    message.propertiesStart = propertiesStart;
+    message.propertiesEnd = bodyStart;
+    message.body = bytes;
+    message.bodyStart = bodyStart;
+    message.bodyEnd = bodyEnd;
+    message.flags = row.flags;
+    message.priority = row.priority;
+    message.arrivalMs = row.arrivalMs;
+    message.expiryMs = row.expiryMs;
+    return message;
   }
 
   // The records have their place in the page from now on, each on its own.

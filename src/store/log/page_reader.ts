@@ -1,7 +1,7 @@
 // Reads the index of a page, row by row. For whoever needs a page's messages back: the page loader while
 // the node runs, recovery, the offline check. Trusts nothing: an index that does not check is an error.
 
-import { readF64, readU32, readU64 } from "../../lib/bytes.ts";
+import { EMPTY_BYTES, readF64, readU32, readU64 } from "../../lib/bytes.ts";
 import { checksum } from "../checksum.ts";
 import { VarintReader } from "../varint.ts";
 import { unpackEntry } from "./batch_writer.ts";
@@ -16,6 +16,8 @@ export interface PageRow {
   /** Where its record begins in the page. */
   recordAt: number;
   recordBytes: number;
+  addressBytes: number;
+  propertiesBytes: number;
   bodyBytes: number;
   arrivalMs: number;
   /** When its own expiration ends; Infinity without one. */
@@ -39,6 +41,8 @@ export class PageReader {
     priority: 0,
     recordAt: 0,
     recordBytes: 0,
+    addressBytes: 0,
+    propertiesBytes: 0,
     bodyBytes: 0,
     arrivalMs: 0,
     expiryMs: 0,
@@ -53,6 +57,8 @@ export class PageReader {
   #left = 0;
   /** Where the page ends. */
   #end = 0;
+  #bytes: Uint8Array = EMPTY_BYTES;
+  #recordsAt = 0;
 
   constructor(seed: number) {
     this.#seed = seed;
@@ -80,6 +86,22 @@ export class PageReader {
     this.row.position = 0;
     this.row.recordAt = indexEnd;
     this.row.recordBytes = 0;
+    this.#bytes = bytes;
+    this.#recordsAt = indexEnd;
+  }
+
+  /**
+   * Checks all records of the open page at once; its bytes must be there to the end. Afterwards rows
+   * can be trusted to tell where the parts of a record are: they end where it ends.
+   * @throws PageFormatError when they do not check
+   */
+  checkRecords(): void {
+    const bytes = this.#bytes;
+    if (this.#end > bytes.length) throw new PageFormatError("cut short");
+    const sum = checksum(bytes, this.#recordsAt, this.#end, this.#seed);
+    if (sum !== readU32(bytes, format.PAGE_RECORDS_CHECKSUM_OFFSET)) {
+      throw new PageFormatError("records do not check");
+    }
   }
 
   /** Reads the next row; false when there is none. @throws PageFormatError, VarintError */
@@ -94,6 +116,8 @@ export class PageReader {
     row.priority = this.#u8();
     row.recordAt += row.recordBytes;
     row.recordBytes = reader.next();
+    row.addressBytes = reader.next();
+    row.propertiesBytes = reader.next();
     row.bodyBytes = reader.next();
     if ((flags & format.ROW_SAME_ARRIVAL) === 0) row.arrivalMs = this.#f64();
     row.expiryMs = (flags & format.RECORD_HAS_EXPIRY) === 0 ? Infinity : this.#f64();

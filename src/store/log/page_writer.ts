@@ -2,15 +2,18 @@
 // gives it the messages one by one, in order of position; it knows bytes, not lanes or files.
 
 import { ByteWriter } from "../../lib/byte_writer.ts";
-import { EMPTY_BYTES, putU32 } from "../../lib/bytes.ts";
+import { EMPTY_BYTES, putF64, putU32 } from "../../lib/bytes.ts";
 import { checksum } from "../checksum.ts";
 import { RECORD_PERSISTENT, type RecordView } from "../port.ts";
-import { writeVarint } from "../varint.ts";
+import { putVarint, VARINT_BYTES_MAX } from "../varint.ts";
 import { BatchWriter, packEntry } from "./batch_writer.ts";
 import * as format from "./format.ts";
 
 // A page of one huge message must not keep its buffer for ever.
 const KEPT_BYTES_MAX = 1024 * 1024;
+
+// Six numbers, flags, priority and three times.
+const ROW_BYTES_MAX = 6 * VARINT_BYTES_MAX + 2 + 3 * 8;
 
 /** A ready message on its way into a page. */
 export interface PagedMessage {
@@ -81,19 +84,30 @@ export class PageWriter {
     const index = this.#index;
     const { position, entry, endMs } = message;
     const { arrivalMs, expiryMs } = view;
+    index.ensure(ROW_BYTES_MAX);
+    const { bytes } = index;
+    const delta = this.count === 0 ? position : position - this.last;
+    let at = putVarint(bytes, index.byteCount, delta);
+    at = putVarint(bytes, at, packEntry(entry));
+    const flagsAt = at;
     let flags = view.flags;
+    bytes[at + 1] = view.priority;
+    at = putVarint(bytes, at + 2, recordBytes);
+    at = putVarint(bytes, at, view.addressEnd - view.addressStart);
+    at = putVarint(bytes, at, view.propertiesEnd - view.propertiesStart);
+    at = putVarint(bytes, at, view.bodyEnd - view.bodyStart);
     if (arrivalMs === this.#arrivalMs) flags |= format.ROW_SAME_ARRIVAL;
-    if (expiryMs !== Infinity) flags |= format.RECORD_HAS_EXPIRY;
-    if (endMs !== expiryMs) flags |= format.ROW_HAS_END;
-    writeVarint(index, this.count === 0 ? position : position - this.last);
-    writeVarint(index, packEntry(entry));
-    index.u8(flags);
-    index.u8(view.priority);
-    writeVarint(index, recordBytes);
-    writeVarint(index, view.bodyEnd - view.bodyStart);
-    if (arrivalMs !== this.#arrivalMs) index.f64(arrivalMs);
-    if (expiryMs !== Infinity) index.f64(expiryMs);
-    if (endMs !== expiryMs) index.f64(endMs);
+    else at = putTime(bytes, at, arrivalMs);
+    if (expiryMs !== Infinity) {
+      flags |= format.RECORD_HAS_EXPIRY;
+      at = putTime(bytes, at, expiryMs);
+    }
+    if (endMs !== expiryMs) {
+      flags |= format.ROW_HAS_END;
+      at = putTime(bytes, at, endMs);
+    }
+    bytes[flagsAt] = flags;
+    index.byteCount = at;
     this.#arrivalMs = arrivalMs;
   }
 
@@ -113,10 +127,18 @@ export class PageWriter {
     out.u32(0);
     out.range(index.bytes, 0, index.byteCount);
     const indexEnd = out.byteCount;
-    const sum = checksum(out.bytes, start + format.CHECKED_FROM, indexEnd, this.#seed);
-    putU32(out.bytes, start + format.CHECKSUM_OFFSET, sum);
     out.range(records.bytes, format.BATCH_HEADER_BYTES, records.byteCount);
     for (let i = 0; i < paddingBytes; i++) out.u8(0);
+    const { bytes, byteCount } = out;
+    const recordsSum = checksum(bytes, indexEnd, byteCount, this.#seed);
+    putU32(bytes, start + format.PAGE_RECORDS_CHECKSUM_OFFSET, recordsSum);
+    const indexSum = checksum(bytes, start + format.CHECKED_FROM, indexEnd, this.#seed);
+    putU32(bytes, start + format.CHECKSUM_OFFSET, indexSum);
     return indexEnd - start;
   }
+}
+
+function putTime(bytes: Uint8Array, at: number, timeMs: number): number {
+  putF64(bytes, at, timeMs);
+  return at + 8;
 }

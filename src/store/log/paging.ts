@@ -13,7 +13,6 @@ import { PageLoader } from "./page_loader.ts";
 import { PageMover } from "./page_mover.ts";
 import { PageSet } from "./page_set.ts";
 import { Pager } from "./pager.ts";
-import type { RecordFiles } from "./record_files.ts";
 import { SegmentWriter } from "./segment_writer.ts";
 import type { StoreSizes } from "./sizes.ts";
 
@@ -26,7 +25,6 @@ export interface PagingParts {
   sizes: StoreSizes;
   seed: number;
   files: DataFiles;
-  records: RecordFiles;
   log: CommitLog;
   arena: Arena;
   holdings: Holdings;
