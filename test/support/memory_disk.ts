@@ -263,11 +263,11 @@ export class MemoryDisk implements FileSystem {
   #step<T>(kind: OperationKind, path: string, effect: Effect<T>): T {
     const act = typeof effect === "function" ? effect : effect.whole;
     const code = this.#plannedError(kind, path, () => {
-      if (typeof effect !== "function") effect.part();
+      if (typeof effect !== "function") effect.part(true);
       else if (this.#faults.crashPrng?.nextBelow(2) === 0) act();
     });
     if (code === null) return act();
-    if (typeof effect !== "function") effect.part();
+    if (typeof effect !== "function") effect.part(false);
     throw new DiskError(code, path);
   }
 

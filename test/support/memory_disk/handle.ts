@@ -6,8 +6,8 @@ import { DiskError, type FileHandle, type ReadResult } from "../../../src/store/
 import type { FileContent } from "./content.ts";
 import type { OperationKind } from "./faults.ts";
 
-/** An operation that happens whole, or that can be interrupted half way. */
-export type Effect<T> = (() => T) | { whole: () => T; part: () => void };
+/** An operation that happens whole, or that can fail or be interrupted by a crash half way. */
+export type Effect<T> = (() => T) | { whole: () => T; part: (isCrash: boolean) => void };
 
 /** What a handle needs of its disk. */
 export interface DiskAccess {
@@ -85,7 +85,8 @@ export class MemoryHandle implements FileHandle {
     const covered = this.#content.beginSync();
     this.#disk.step("sync", this.path, {
       whole: () => this.#content.synced(covered),
-      part: () => this.#content.dropped(covered),
+      // The system goes on by itself when only the process dies.
+      part: (isCrash) => isCrash ? undefined : this.#content.dropped(covered),
     });
   }
 
