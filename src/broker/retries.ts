@@ -34,6 +34,10 @@ export class Retries {
       broker.metrics.retryOverLimit++;
       return false;
     }
+    // A delay that no log file takes would be forgotten by a crash (spec/retries.md section 6).
+    if (broker.store.isReadOnly && this.#queue.entriesFor(view) !== null) {
+      return this.#storeFailed("no log file takes writes");
+    }
     const random = this.settings.jitterPercent === 0 ? 0 : broker.random();
     const delayMs = retryDelayMs(this.settings, entry & ENTRY_COUNT_MASK, random);
     const dueMs = Math.ceil(broker.nowMs + delayMs);
@@ -82,14 +86,16 @@ export class Retries {
       return true;
     } catch (error) {
       if (!(error instanceof SchedulerFullError)) throw error;
-      broker.metrics.retryStoreFailures++;
-      broker.logger.log("error", "retry queue cannot store a message; requeued at once", {
-        queue: this.#queue.name,
-        vhost: this.#queue.vhost.name,
-        error: error.message,
-      });
-      return false;
+      return this.#storeFailed(error.message);
     }
+  }
+
+  #storeFailed(why: string): false {
+    const { broker, name, vhost } = this.#queue;
+    broker.metrics.retryStoreFailures++;
+    const fields = { queue: name, vhost: vhost.name, error: why };
+    broker.logger.log("error", "retry queue cannot store a message; requeued at once", fields);
+    return false;
   }
 
   #due(index: number): void {

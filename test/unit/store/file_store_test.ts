@@ -230,3 +230,28 @@ Deno.test("FileStore says a batch is safe only when it is synced", () => {
   node.disk.finishAll();
   assert(node.store.safeBatch >= batch);
 });
+
+Deno.test("a reject while no log file takes writes requeues at once, and counts", () => {
+  const node = start(new MemoryDisk());
+  const queue = node.t.queue("q", RETRY, { durable: true });
+  const channel = new TestChannel();
+  for (const body of ["1", "2"]) node.t.publish("q", body, PERSISTENT);
+  settle(node);
+  for (let i = 0; i < 2; i++) node.t.get(queue, channel);
+  node.disk.quotaBytes = 0;
+  settle(node);
+  channel.unacked.reject(1, false, true, REJECT);
+  settle(node);
+  assert(node.store.isReadOnly);
+  channel.unacked.reject(2, false, true, REJECT);
+  assertEquals([queue.readyCount, queue.delayedCount], [1, 1]);
+  assertEquals(node.t.broker.metrics.retryStoreFailures, 1);
+  node.disk.quotaBytes = Infinity;
+  for (let i = 0; i < 5; i++) {
+    node.t.turn(1000);
+    node.disk.finishAll();
+  }
+  assertEquals(node.store.isReadOnly, false);
+  const next = crash(node);
+  assertEquals(next.t.vhost.queues.get("q")!.readyCount, 2);
+});
