@@ -22,7 +22,7 @@ import type { DataFile, DataFiles } from "./data_files.ts";
 import { dataFileName, STATE_DELAYED, STATE_OUT, STATE_READY } from "./format.ts";
 import { replayLog } from "./log_replay.ts";
 import type { Manifest } from "./manifest.ts";
-import { PageFormatError, PageReader } from "./page_reader.ts";
+import { PageFormatError, PageReader, type PageRow } from "./page_reader.ts";
 import { PositionTable } from "./position_table.ts";
 
 /** A page as it was found. */
@@ -192,13 +192,57 @@ export class Recovered implements BatchVisitor {
     const queue = this.queue(queueId);
     const { rows, pages } = queue;
     queue.lastPosition = Math.max(queue.lastPosition, place.last);
-    for (let position = place.first; position <= place.last; position++) {
+    for (const position of this.#positionsOn(place, rows)) {
       const index = this.#rowOf(rows, position);
       if (index >= 0 && rows.state[index] === STATE_READY) rows.remove(index);
     }
     const known = pages.get(place.first);
     if (known !== undefined && known.since > this.#batch) return;
     pages.set(place.first, { ...place, since: this.#batch });
+  }
+
+  // Nearly always everything ready between its ends. What was waiting there to be dead-lettered is not
+  // on the page, and then its index has to say what is.
+  #positionsOn(place: PagePlace, rows: PositionTable): number[] {
+    const ready: number[] = [];
+    let isKnown = true;
+    for (let position = place.first; position <= place.last; position++) {
+      const index = rows.find(position);
+      if (index < 0) continue;
+      if (rows.since[index]! > this.#batch) isKnown = false;
+      else if (rows.state[index] === STATE_READY) ready.push(position);
+    }
+    if (isKnown && ready.length <= place.count) return ready;
+    // Its file may be gone when the page was purged later.
+    if (this.#files.get(place.file) === undefined) return ready;
+    const on: number[] = [];
+    const isRead = this.#reading(place, () => {
+      this.#readPage(place, (row) => on.push(row.position));
+    });
+    return isRead ? on : ready;
+  }
+
+  // What cannot be read of a page is reported; says whether everything could.
+  #reading(place: PagePlace, read: () => void): boolean {
+    try {
+      read();
+      return true;
+    } catch (error) {
+      const isDamage = error instanceof PageFormatError || error instanceof VarintError;
+      if (!isDamage && !(error instanceof DiskError)) throw error;
+      const what = `page of ${place.count} messages: ${error.message}`;
+      const name = this.#files.get(place.file)?.name ?? dataFileName("segment", place.file);
+      this.damages.push({ file: name, offset: place.offset, what });
+      return false;
+    }
+  }
+
+  #readPage(place: PagePlace, visit: (row: PageRow) => void): void {
+    const file = this.#files.get(place.file);
+    if (file === undefined) throw new PageFormatError("the file is missing");
+    const reader = this.#pageReader;
+    reader.open(this.#files.reader(file).readNow(place.offset, place.indexEnd));
+    while (reader.next()) if ((reader.row.flags & RECORD_PERSISTENT) !== 0) visit(reader.row);
   }
 
   unpaged(queueId: number, first: number): void {
@@ -208,28 +252,14 @@ export class Recovered implements BatchVisitor {
     pages.delete(first);
     const file = this.#files.get(page.file);
     if (file !== undefined) file.unpagedBatch = this.#batch;
-    try {
-      this.#expand(page, rows);
-    } catch (error) {
-      const isDamage = error instanceof PageFormatError || error instanceof VarintError;
-      if (!isDamage && !(error instanceof DiskError)) throw error;
-      const what = `page of ${page.count} messages: ${error.message}`;
-      const name = file?.name ?? dataFileName("segment", page.file);
-      this.damages.push({ file: name, offset: page.offset, what });
-    }
+    this.#reading(page, () => this.#expand(page, rows));
   }
 
   // Puts a row for every message of a page whose state is not known from later.
   #expand(page: RecoveredPage, rows: PositionTable): void {
-    const file = this.#files.get(page.file);
-    if (file === undefined) throw new PageFormatError("the file is missing");
-    const reader = this.#pageReader;
-    reader.open(this.#files.reader(file).readNow(page.offset, page.indexEnd));
-    const { row } = reader;
-    while (reader.next()) {
-      if ((row.flags & RECORD_PERSISTENT) === 0) continue;
+    this.#readPage(page, (row) => {
       const known = rows.find(row.position);
-      if (known >= 0 && rows.since[known]! > this.#batch) continue;
+      if (known >= 0 && rows.since[known]! > this.#batch) return;
       rows.set(rows.put(row.position), {
         file: page.file,
         offset: page.offset + row.recordAt,
@@ -243,7 +273,7 @@ export class Recovered implements BatchVisitor {
         arrivalMs: row.arrivalMs,
         expiryMs: row.expiryMs,
       });
-    }
+    });
   }
 
   pageMoved(queueId: number, first: number, file: number, offset: number): void {
