@@ -239,13 +239,13 @@ Deno.test("a reject while no log file takes writes requeues at once, and counts"
   settle(node);
   for (let i = 0; i < 2; i++) node.t.get(queue, channel);
   node.disk.quotaBytes = 0;
-  settle(node);
-  channel.unacked.reject(1, false, true, REJECT);
+  // The batch that says what is out fails.
   settle(node);
   assert(node.store.isReadOnly);
+  channel.unacked.reject(1, false, true, REJECT);
   channel.unacked.reject(2, false, true, REJECT);
-  assertEquals([queue.readyCount, queue.delayedCount], [1, 1]);
-  assertEquals(node.t.broker.metrics.retryStoreFailures, 1);
+  assertEquals([queue.readyCount, queue.delayedCount], [2, 0]);
+  assertEquals(node.t.broker.metrics.retryStoreFailures, 2);
   node.disk.quotaBytes = Infinity;
   for (let i = 0; i < 5; i++) {
     node.t.turn(1000);
