@@ -219,14 +219,14 @@ export class Lane implements ReadyLane {
     // While a lane grows, what is cold is what was filled since the last time.
     let chunk = this.#lastPage?.page == null ? null : this.#lastPage.next;
     for (; chunk !== null && chunk !== this.#last && found.length < max; chunk = chunk.next) {
-      if (this.#isCold(chunk)) found.push(chunk);
+      if (isCold(chunk)) found.push(chunk);
     }
     if (found.length > 0 || this.#chunkCount <= HEAD_CHUNKS) return found;
     this.#lastPage = null;
     chunk = this.#first;
     for (let index = 0; chunk !== null && chunk !== this.#last; chunk = chunk.next, index++) {
       if (chunk.page !== null) this.#lastPage = chunk;
-      else if (index >= HEAD_CHUNKS && this.#isCold(chunk)) found.push(chunk);
+      else if (index >= HEAD_CHUNKS && isCold(chunk)) found.push(chunk);
     }
     return found.slice(-max).reverse();
   }
@@ -235,16 +235,9 @@ export class Lane implements ReadyLane {
   spareChunk(messagesMin: number): LaneChunk | null {
     for (const chunk of [this.#last, this.#first?.next, this.#first]) {
       if (chunk == null || chunk.tail - chunk.head < messagesMin) continue;
-      if (this.#isCold(chunk)) return chunk;
+      if (isCold(chunk)) return chunk;
     }
     return null;
-  }
-
-  #isCold(chunk: LaneChunk): boolean {
-    if (chunk.page !== null || chunk.draft !== null || chunk.aheadBytes > 0) return false;
-    // A page takes in everything ready between its ends, so nothing requeued may stand there.
-    const requeued = this.#requeued;
-    return requeued === null || requeued.positionMax < chunk.base + chunk.head;
   }
 
   /** The messages of `chunk` are in `pages`, which take its place; they must be in order. */
@@ -389,4 +382,9 @@ function expireChunk(chunk: LaneChunk, nowMs: number, max: number, visit: EntryV
   if (expired > 0) chunk.draft = null;
   chunk.expiryMinMs = expiryMinMs;
   return expired;
+}
+
+// Whether a chunk may be written to pages; what was read ahead is wanted in memory.
+function isCold(chunk: LaneChunk): boolean {
+  return chunk.page === null && chunk.draft === null && chunk.aheadBytes === 0;
 }

@@ -13,8 +13,6 @@ export class RequeuedHeap {
   count = 0;
   /** No message here expires before this; it may have left already. */
   expiryMinMs = Infinity;
-  /** No message here stands behind this position; it may have left already. */
-  positionMax = 0;
 
   /** Bytes of the arrays. */
   get memoryBytes(): number {
@@ -52,7 +50,6 @@ export class RequeuedHeap {
     this.#entry[index] = entry;
     this.#expiry[index] = expiryMs;
     if (expiryMs < this.expiryMinMs) this.expiryMinMs = expiryMs;
-    if (position > this.positionMax) this.positionMax = position;
   }
 
   /** Removes the message with the smallest position, which is at index 0. */
@@ -61,7 +58,6 @@ export class RequeuedHeap {
     if (last > 0) this.#sink(0, last);
     if (last === 0) {
       this.expiryMinMs = Infinity;
-      this.positionMax = 0;
       if (this.#position.length > CAPACITY_MIN) this.#resize(CAPACITY_MIN);
     }
   }

@@ -44,7 +44,8 @@ export interface BatchVisitor {
   undefined(kind: DefinitionKind, key: string): void;
   lastPosition(queueId: number, position: number): void;
   lastQueueId(queueId: number): void;
-  paged(queueId: number, place: PagePlace): void;
+  /** `runs`: positions skipped and positions in the page, in turn, from the first one on. */
+  paged(queueId: number, place: PagePlace, runs: readonly number[]): void;
   unpaged(queueId: number, first: number): void;
   pageMoved(queueId: number, first: number, file: number, offset: number): void;
   end(): void;
@@ -188,7 +189,7 @@ export class EntryReader {
       case format.ENTRY_LAST_QUEUE_ID:
         return visitor.lastQueueId(reader.next());
       case format.ENTRY_PAGED:
-        return visitor.paged(reader.next(), this.#readPagePlace());
+        return visitor.paged(reader.next(), this.#readPagePlace(), this.#readRuns());
       case format.ENTRY_UNPAGED:
         return visitor.unpaged(reader.next(), reader.next());
       case format.ENTRY_PAGE_MOVED:
@@ -265,6 +266,13 @@ export class EntryReader {
     const indexEnd = reader.next();
     const expiryMinMs = this.#u8() === 0 ? Infinity : this.#f64();
     return { file, offset, byteLength, indexEnd, first, last, count, bodyBytes, expiryMinMs };
+  }
+
+  #readRuns(): number[] {
+    const reader = this.#reader;
+    const runs: number[] = [];
+    for (let left = reader.next(); left > 0; left--) runs.push(reader.next(), reader.next());
+    return runs;
   }
 
   #kind(): DefinitionKind {

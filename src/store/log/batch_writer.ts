@@ -190,7 +190,8 @@ export class BatchWriter {
     this.#varint(offset);
   }
 
-  paged(queueId: number, place: PagePlace): void {
+  /** `runs`: positions skipped and positions in the page, in turn; see ENTRY_PAGED. */
+  paged(queueId: number, place: PagePlace, runs: readonly number[]): void {
     this.#begin(ENTRY_PAGED, queueId, place.first);
     this.#varint(place.last - place.first);
     this.#varint(place.count);
@@ -202,6 +203,8 @@ export class BatchWriter {
     const hasExpiry = place.expiryMinMs !== Infinity;
     this.out.u8(hasExpiry ? 1 : 0);
     if (hasExpiry) this.out.f64(place.expiryMinMs);
+    this.#varint(runs.length / 2);
+    for (const count of runs) this.#varint(count);
   }
 
   unpaged(queueId: number, first: number): void {

@@ -87,10 +87,12 @@ export const ENTRY_LAST_QUEUE_ID = 14;
 /** The end of a snapshot: without it, the snapshot is not whole. */
 export const ENTRY_END = 15;
 /**
- * Everything of a queue that is ready from one position to another is in a page, except for transient
- * messages: varint queue, varint first position, varint last minus first, varint messages, varint body
- * bytes, varint file, varint offset, varint page bytes, varint bytes to the end of its index, u8 1 if
- * something in it expires, then f64 when the first does.
+ * Ready messages are in a page now: varint queue, varint first position, varint last minus first, varint
+ * messages, varint body bytes, varint file, varint offset, varint page bytes, varint bytes to the end of
+ * its index, u8 1 if something in it expires, then f64 when the first does; then which positions they
+ * are: varint runs, and for each of them varint positions skipped, varint positions in the page. No runs
+ * in a snapshot, which says of nothing else that it is at those positions. Transient messages do not
+ * count.
  */
 export const ENTRY_PAGED = 16;
 /** The messages of a page are ready one by one again: varint queue, varint first position. */

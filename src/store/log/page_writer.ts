@@ -34,6 +34,10 @@ export class PageWriter {
   /** Persistent messages among them. */
   persistentCount = 0;
   persistentBodyBytes = 0;
+  /** Their positions: how many are skipped and how many follow, in turn, from the first message on. */
+  runs: number[] = [];
+  /** Position behind the last of them. */
+  #runEnd = 0;
   readonly #seed: number;
   readonly #index = new ByteWriter();
   readonly #records: BatchWriter;
@@ -60,6 +64,7 @@ export class PageWriter {
     this.expiryMinMs = Infinity;
     this.persistentCount = 0;
     this.persistentBodyBytes = 0;
+    this.runs = [];
     this.#arrivalMs = -1;
   }
 
@@ -70,7 +75,10 @@ export class PageWriter {
     const before = this.#records.out.byteCount;
     this.#records.record(view);
     this.#row(message, view, this.#records.out.byteCount - before);
-    if (this.count === 0) this.first = position;
+    if (this.count === 0) {
+      this.first = position;
+      this.#runEnd = position;
+    }
     this.last = position;
     this.count++;
     this.bodyBytes += bodyBytes;
@@ -78,6 +86,10 @@ export class PageWriter {
     if ((view.flags & RECORD_PERSISTENT) === 0) return;
     this.persistentCount++;
     this.persistentBodyBytes += bodyBytes;
+    const { runs } = this;
+    if (position === this.#runEnd && runs.length > 0) runs[runs.length - 1]!++;
+    else runs.push(position - this.#runEnd, 1);
+    this.#runEnd = position + 1;
   }
 
   #row(message: PagedMessage, view: RecordView, recordBytes: number): void {

@@ -7,6 +7,7 @@
 // looked at by the head, what was written does not count and nothing has changed.
 
 import { ByteWriter } from "../../lib/byte_writer.ts";
+import { assert } from "../../lib/assert.ts";
 import { EMPTY_BYTES } from "../../lib/bytes.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";
@@ -61,6 +62,8 @@ interface Draft {
   /** Where its messages began; once the head is in it, it is not cold any more. */
   readonly head: number;
   readonly pages: Page[];
+  /** Which positions each page holds that must survive; see ENTRY_PAGED. */
+  readonly runs: (readonly number[])[];
   /** Memory that it will free. */
   bytes: number;
   messages: number;
@@ -176,6 +179,7 @@ export class Pager {
       chunk,
       head: chunk.head,
       pages: [],
+      runs: [],
       bytes: chunk.memoryBytes,
       messages: 0,
       ticket: 0,
@@ -201,7 +205,7 @@ export class Pager {
     for (let index = chunk.head; index < chunk.tail; index++) {
       const ref = chunk.refs[index]!;
       if (ref === 0) continue;
-      arena.open(ref, view);
+      assert(arena.open(ref, view), "a record to be written is not in memory");
       const recordBytes = view.bodyEnd - view.addressStart;
       if (writer.count > 0 && writer.byteCount + recordBytes > sizes.pageBytes) {
         this.#endPage(draft);
@@ -234,6 +238,7 @@ export class Pager {
       expiryMinMs: writer.expiryMinMs,
     };
     draft.pages.push(new Page(lane, place, { count, bodyBytes, hasTransient: true }));
+    draft.runs.push(writer.runs);
     draft.messages += count;
     draft.bytes += place.byteLength + count * (REFERENCE_BYTES + (isLogged ? HOLDING_BYTES : 0));
     writer.begin();
@@ -268,9 +273,11 @@ export class Pager {
   // Whether all of the chunk's records are in memory; if not, they are asked for.
   #loadMissing(lane: Lane, chunk: LaneChunk): boolean {
     const { arena, load } = this.#parts;
+    let isWhole = true;
     for (let index = chunk.head; index < chunk.tail; index++) {
       const ref = chunk.refs[index]!;
       if (ref === 0 || arena.isResident(ref)) continue;
+      isWhole = false;
       this.#loadingCount++;
       load(ref, (error) => {
         this.#loadingCount--;
@@ -278,7 +285,7 @@ export class Pager {
         if (this.#loadingCount === 0) this.#cold.add(lane);
       });
     }
-    return this.#loadingCount === 0;
+    return isWhole;
   }
 
   // --- when they are safe
@@ -316,9 +323,9 @@ export class Pager {
   #commit(draft: Draft): void {
     const { log, pages, release } = this.#parts;
     const { chunk, lane } = draft;
-    for (const page of draft.pages) {
+    for (const [index, page] of draft.pages.entries()) {
       pages.add(page);
-      if (page.isLogged) log.batch.paged(lane.queueId, page.place);
+      if (page.isLogged) log.batch.paged(lane.queueId, page.place, draft.runs[index]!);
     }
     for (let index = chunk.head; index < chunk.tail; index++) {
       const ref = chunk.refs[index]!;

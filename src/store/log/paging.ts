@@ -90,6 +90,7 @@ export class Paging implements LanePages {
   /** Does a bounded piece; true when more can be done at once. */
   step(nowMs: number, mayWrite: boolean): boolean {
     this.#loader.step();
+    this.segments.closeDead();
     return this.#pager.step(nowMs, mayWrite);
   }
 

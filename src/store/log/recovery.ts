@@ -188,52 +188,33 @@ export class Recovered implements BatchVisitor {
     for (const page of pages.values()) if (page.since <= this.#batch) pages.delete(page.first);
   }
 
-  paged(queueId: number, place: PagePlace): void {
+  paged(queueId: number, place: PagePlace, runs: readonly number[]): void {
     const queue = this.queue(queueId);
     const { rows, pages } = queue;
     queue.lastPosition = Math.max(queue.lastPosition, place.last);
-    for (const position of this.#positionsOn(place, rows)) {
-      const index = this.#rowOf(rows, position);
-      if (index >= 0 && rows.state[index] === STATE_READY) rows.remove(index);
+    let position = place.first;
+    for (let run = 0; run < runs.length; run += 2) {
+      position += runs[run]!;
+      for (const end = position + runs[run + 1]!; position < end; position++) {
+        const index = this.#rowOf(rows, position);
+        if (index >= 0) rows.remove(index);
+      }
     }
     const known = pages.get(place.first);
     if (known !== undefined && known.since > this.#batch) return;
     pages.set(place.first, { ...place, since: this.#batch });
   }
 
-  // Nearly always everything ready between its ends. What was waiting there to be dead-lettered is not
-  // on the page, and then its index has to say what is.
-  #positionsOn(place: PagePlace, rows: PositionTable): number[] {
-    const ready: number[] = [];
-    let isKnown = true;
-    for (let position = place.first; position <= place.last; position++) {
-      const index = rows.find(position);
-      if (index < 0) continue;
-      if (rows.since[index]! > this.#batch) isKnown = false;
-      else if (rows.state[index] === STATE_READY) ready.push(position);
-    }
-    if (isKnown && ready.length <= place.count) return ready;
-    // Its file may be gone when the page was purged later.
-    if (this.#files.get(place.file) === undefined) return ready;
-    const on: number[] = [];
-    const isRead = this.#reading(place, () => {
-      this.#readPage(place, (row) => on.push(row.position));
-    });
-    return isRead ? on : ready;
-  }
-
-  // What cannot be read of a page is reported; says whether everything could.
-  #reading(place: PagePlace, read: () => void): boolean {
+  // What cannot be read of a page is reported.
+  #reading(place: PagePlace, read: () => void): void {
     try {
       read();
-      return true;
     } catch (error) {
       const isDamage = error instanceof PageFormatError || error instanceof VarintError;
       if (!isDamage && !(error instanceof DiskError)) throw error;
       const what = `page of ${place.count} messages: ${error.message}`;
       const name = this.#files.get(place.file)?.name ?? dataFileName("segment", place.file);
       this.damages.push({ file: name, offset: place.offset, what });
-      return false;
     }
   }
 

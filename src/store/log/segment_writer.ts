@@ -5,6 +5,9 @@
 import { DiskError, type FileHandle } from "../file_system.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 
+// A file of which nothing is alive any more is ended when it has this part of its size.
+const DEAD_PART = 8;
+
 /** What a {@link SegmentWriter} is made of. */
 export interface SegmentWriterParts {
   files: DataFiles;
@@ -96,6 +99,13 @@ export class SegmentWriter {
     const isDone = this.safeTicket === this.#lastTicket;
     if (this.#file === null || !isDone) return;
     if (this.#file.byteLength >= this.#parts.fileBytesMax) this.close();
+  }
+
+  /** Ends the current file if nothing in it is alive or will be and it is worth its room. */
+  closeDead(): void {
+    const file = this.#file;
+    if (file === null || file.liveRecords > 0 || file.draftCount > 0 || this.#isSyncing) return;
+    if (file.byteLength >= this.#parts.fileBytesMax / DEAD_PART) this.close();
   }
 
   #void(): void {

@@ -23,6 +23,8 @@ export interface SnapshotSource {
   rowsOf(ref: number, visit: (placed: Placed) => void): void;
 }
 
+const NO_RUNS: readonly number[] = [];
+
 type Phase = "definitions" | "positions" | "pages" | "rows" | "syncing" | "done" | "failed";
 
 /** One snapshot in the making. */
@@ -120,7 +122,7 @@ export class SnapshotWriter {
     while (this.#pages.length > 0 && out.byteCount < this.#sizes.snapshotPieceBytes) {
       const page = this.#pages.pop()!;
       const isThere = page.isLogged && page.state !== PAGE_GONE;
-      if (isThere) this.#writer.paged(page.lane.queueId, page.place);
+      if (isThere) this.#writer.paged(page.lane.queueId, page.place, NO_RUNS);
     }
     if (this.#pages.length === 0) this.#phase = "rows";
   }

@@ -139,7 +139,8 @@ export class Messages {
 
   /** Its queue is purged while it is on its way out of it. */
   purgedLeaving(key: string, batch: number): void {
-    this.#instances.get(key)!.purgedBatch = batch;
+    const instance = this.#instances.get(key)!;
+    instance.purgedBatch = Math.min(instance.purgedBatch, batch);
   }
 
   // --- restarts

@@ -311,16 +311,6 @@ Deno.test("Lane.head() reads pages ahead of the one it needs while chunks are us
   assertEquals([reading(), pages.aheadBytes], [[], 700]);
 });
 
-Deno.test("Lane keeps a chunk that holds a place to which something was requeued", () => {
-  const comparison = new Comparison();
-  comparison.push(4 + 16 * 6);
-  comparison.lane.restore(70, 1000, 1, Infinity);
-  assertEquals(comparison.lane.coldChunks(10).map((chunk) => chunk.base), []);
-  comparison.lane.head(comparison.waiter);
-  comparison.lane.shift();
-  assertEquals(comparison.lane.coldChunks(10).length, 4);
-});
-
 Deno.test("Lane fills the positions that recovery skips with holes, not with chunks", () => {
   const comparison = new Comparison();
   const { lane } = comparison;
