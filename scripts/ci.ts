@@ -8,7 +8,7 @@ import { startFromBareClone, testFromBareClone } from "./lib/bare_clone.ts";
 import { runGates } from "./lib/gates.ts";
 import { runPika } from "./lib/pika.ts";
 import { NODE_MIN, RUNTIMES, VERSIONS } from "./lib/runtimes.ts";
-import { runTests } from "./lib/suites.ts";
+import { BEHAVIOUR, runTests } from "./lib/suites.ts";
 import { addCheck, addTally, closingLine, emptyTally, type Tally } from "./lib/tally.ts";
 
 const total = emptyTally();
@@ -43,6 +43,9 @@ function counted(work: (tally: Tally) => Promise<void>): () => Promise<Tally> {
 await part("gates", counted(runGates));
 await part("tests under Deno, from a bare clone", testFromBareClone);
 await part("start from a bare clone", counted(startFromBareClone));
+await part("behaviour on the file store", () => {
+  return runTests({ runtime: "deno", only: BEHAVIOUR, isOnDisk: true, quiet: true });
+});
 await part("tests under Bun", () => runTests({ runtime: "bun", quiet: true }));
 const versions: string[] = [VERSIONS.node, NODE_MIN];
 for (const nodeVersion of versions) {

@@ -39,12 +39,23 @@ export interface TestRun {
   nodeVersion?: string;
   /** Prints the runner's output only if something failed. */
   quiet?: boolean;
+  /** Runs them over the file store on a disk in memory, where tests leave the store open. */
+  isOnDisk?: boolean;
 }
+
+/** Suites and folders whose tests leave the store open: the behaviour of the broker. */
+export const BEHAVIOUR: readonly string[] = [
+  "test/unit/session",
+  "test/unit/broker",
+  "test/unit/management",
+  "simulation",
+];
 
 /** Runs the tests and counts them; a run that breaks counts as one failure more. */
 export async function runTests(request: TestRun): Promise<Tally> {
   const tally = emptyTally();
-  const label = request.nodeVersion ? `node ${request.nodeVersion}` : request.runtime;
+  const runtime = request.nodeVersion ? `node ${request.nodeVersion}` : request.runtime;
+  const label = request.isOnDisk ? `${runtime} on disk` : runtime;
   const files = collect(request, tally, label);
   if (files.length === 0) return tally;
   const folder = mkdtempSync(join(tmpdir(), "reprise-tests-"));
@@ -54,6 +65,7 @@ export async function runTests(request: TestRun): Promise<Tally> {
       cwd: ROOT,
       timeoutMs: RUN_TIMEOUT_MS,
       quiet: request.quiet ?? false,
+      env: request.isOnDisk ? { TEST_STORE: "disk" } : {},
     });
     const counted = existsSync(report)
       ? readJunit(readFileSync(report, "utf8"), label)

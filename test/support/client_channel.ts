@@ -7,6 +7,7 @@ import type { Properties } from "../../src/amqp/properties.ts";
 import { decodeText, encodeText } from "../../src/lib/text.ts";
 import type { AmqpClient, Incoming } from "./amqp_client.ts";
 import { contentFrames, joined, methodFrame } from "./amqp_client.ts";
+import { IS_ON_DISK } from "./chosen_store.ts";
 import type { Plain } from "./test_broker.ts";
 import { table } from "./test_broker.ts";
 
@@ -69,7 +70,7 @@ export class ClientChannel {
     args: Plain = {},
     flags: Partial<M.QueueDeclare> = {},
   ): M.QueueDeclareOk {
-    const declare = { queue: name, arguments: table(args), ...flags };
+    const declare = { queue: name, durable: IS_ON_DISK, arguments: table(args), ...flags };
     return this.rpc(M.QUEUE_DECLARE, declare, M.QUEUE_DECLARE_OK).args;
   }
 

@@ -13,7 +13,7 @@ import { Broker } from "../../src/broker/broker.ts";
 import type { Consumer, ConsumerChannel } from "../../src/broker/consumer.ts";
 import type { Delivery } from "../../src/broker/delivery.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../src/broker/limits.ts";
-import { Publisher } from "../../src/broker/publish.ts";
+import { PUBLISH_LOGGED, Publisher } from "../../src/broker/publish.ts";
 import { GET_MESSAGE, type Queue } from "../../src/broker/queue.ts";
 import { Unacked } from "../../src/broker/unacked.ts";
 import { Users } from "../../src/broker/users.ts";
@@ -22,9 +22,9 @@ import { ByteWriter } from "../../src/lib/byte_writer.ts";
 import { Prng } from "../../src/lib/prng.ts";
 import { decodeText, encodeText } from "../../src/lib/text.ts";
 import { Scheduler } from "../../src/schedule/scheduler.ts";
-import { MemoryStore } from "../../src/store/memory_store.ts";
 import type { Store } from "../../src/store/port.ts";
 import { emptySource } from "../../src/store/views.ts";
+import { chosenStore, IS_ON_DISK } from "./chosen_store.ts";
 
 /** Field values by what tests write: numbers become longs, strings long strings. */
 export type Plain = Record<string, number | string | boolean | FieldValue>;
@@ -106,6 +106,8 @@ export class TestBroker {
   readonly owner = { name: "test" };
   readonly #publisher: Publisher;
   readonly #source = emptySource();
+  /** Syncs and reads of a chosen store that end at the next turn. */
+  readonly #ended: (() => void)[] = [];
 
   constructor(
     options: {
@@ -118,7 +120,7 @@ export class TestBroker {
   ) {
     const prng = new Prng(options.seed ?? 1);
     this.broker = new Broker({
-      store: options.store ?? new MemoryStore(),
+      store: options.store ?? chosenStore((callback) => this.#ended.push(callback)),
       scheduler: new Scheduler(),
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       logger: { log() {} },
@@ -139,7 +141,7 @@ export class TestBroker {
     args: Plain = {},
     flags: { autoDelete?: boolean; durable?: boolean } = {},
   ): Queue {
-    const { autoDelete = false, durable = false } = flags;
+    const { autoDelete = false, durable = IS_ON_DISK } = flags;
     const spec = { name, durable, exclusive: false, autoDelete, args: table(args) };
     return this.vhost.declareQueue(spec, this.owner);
   }
@@ -163,7 +165,8 @@ export class TestBroker {
       bodyStart: 0,
       bodyEnd: bytes.length,
     });
-    return this.#publisher.publish(this.#source);
+    const outcome = this.#publisher.publish(this.#source);
+    return IS_ON_DISK ? outcome & ~PUBLISH_LOGGED : outcome;
   }
 
   consume(
@@ -195,6 +198,7 @@ export class TestBroker {
   turn(byMs = 0): void {
     this.broker.dispatch();
     this.broker.endTurn();
+    for (const callback of this.#ended.splice(0)) callback();
     this.broker.beginTurn(this.broker.nowMs + byMs);
     let rounds = 0;
     do {

@@ -1,5 +1,5 @@
-// A whole node without a machine: engine and broker on the memory store, virtual time, wires in
-// memory. One call makes it, `connect` gives clients, `advance` lets time pass.
+// A whole node without a machine: engine and broker on the store that is chosen for the tests, virtual
+// time, wires in memory. One call makes it, `connect` gives clients, `advance` lets time pass.
 
 import type { Limits } from "../../src/broker/limits.ts";
 import { DEFAULT_LIMITS } from "../../src/broker/limits.ts";
@@ -18,6 +18,7 @@ import { MemoryStore } from "../../src/store/memory_store.ts";
 import type { Store } from "../../src/store/port.ts";
 import { AmqpClient } from "./amqp_client.ts";
 import type { LoginOptions } from "./amqp_client.ts";
+import { chosenStore } from "./chosen_store.ts";
 import { MemoryWire } from "./memory_wire.ts";
 import { TestLoop } from "./test_loop.ts";
 
@@ -56,7 +57,7 @@ export class TestNode {
       },
     };
     this.broker = new Broker({
-      store: options.store ?? new MemoryStore(),
+      store: options.store ?? this.#store(),
       scheduler: options.scheduler ?? new Scheduler(),
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       logger,
@@ -72,6 +73,11 @@ export class TestNode {
       product: { version: "0.0.0", platform: "test", clusterName: "test" },
       fatal: (error) => this.fatalErrors.push(error),
     });
+  }
+
+  // Where turns are run by hand they are counted, and nothing is to wait for a disk.
+  #store(): Store {
+    return this.isManual ? new MemoryStore() : chosenStore(this.loop.soon);
   }
 
   /** A client whose stream is accepted and that has said nothing. */

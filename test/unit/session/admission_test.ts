@@ -2,6 +2,7 @@
 
 import { assertEquals, assertFalse, assertGreater, assertLessOrEqual } from "@std/assert";
 import { HOLD_ADMISSION } from "../../../src/session/input.ts";
+import { MemoryStore } from "../../../src/store/memory_store.ts";
 import { joined } from "../../support/amqp_client.ts";
 import * as M from "../../../src/amqp/methods_gen.ts";
 import type { ClientChannel } from "../../support/client_channel.ts";
@@ -17,7 +18,8 @@ interface Scene {
 
 /** A queue with a backlog of 2000, a consumer with prefetch 50, and a publisher that floods. */
 function scene(): Scene {
-  const node = new TestNode({ limits: { inputBytesPerTurn: BUDGET } });
+  // Turns are run by hand from here on: nothing is to wait for a disk.
+  const node = new TestNode({ store: new MemoryStore(), limits: { inputBytesPerTurn: BUDGET } });
   const publisher = node.connect().channel();
   publisher.queue("q");
   flood(publisher, 2000);

@@ -207,7 +207,7 @@ for (const { name, act, text, blame } of CASES) {
     const client = node.connect();
     const channel = client.channel();
     const sibling = client.channel();
-    channel.queue("q");
+    channel.queue("q", {}, { durable: false });
     act(channel);
     const close = client.expect(M.CHANNEL_CLOSE, 1).args;
     assertEquals(close.replyText, text);
