@@ -83,6 +83,21 @@ export function runFileCommand(runtime: RuntimeName, file: string): string[] {
   return [...runtimeCommand(runtime), ...run];
 }
 
+/**
+ * The program itself of a runtime, with what it needs to run a file: unlike {@linkcode runtimeCommand}
+ * never a launcher in between, so that signals reach it.
+ */
+export function programCommand(runtime: RuntimeName): string[] {
+  const [file, ...args] = runtimeCommand(runtime);
+  const show = "console.log(process.execPath)";
+  const evaluate = runtime === "deno"
+    ? ["eval", `import process from "node:process";${show}`]
+    : ["-e", show];
+  const { status, stdout } = spawnSync(file!, [...args, ...evaluate], { encoding: "utf8" });
+  if (status !== 0) throw new Error(`cannot run ${runtime}`);
+  return [stdout.trim(), ...(runtime === "deno" ? ["run", "--no-check", "-A"] : [])];
+}
+
 function installNode(version: string): string {
   const folder = `${ROOT}node_modules/.cache/node-${version}`;
   const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;

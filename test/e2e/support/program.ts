@@ -19,6 +19,8 @@ export interface ProgramOptions {
   file?: string;
   /** Folder to run in instead of the project's. */
   cwd?: string;
+  /** What runs the file instead of the runtime at hand. */
+  command?: readonly string[];
 }
 
 /** How a program ended and what it said. */
@@ -39,7 +41,7 @@ export class Program {
 
   /** Starts it. */
   constructor(args: readonly string[], options: ProgramOptions = {}) {
-    const [file, ...rest] = commandFor(options.file ?? "src/main.ts", options.denoFlags ?? ["-A"]);
+    const [file, ...rest] = commandFor(options);
     this.#child = spawn(file!, [...rest, ...args], {
       cwd: options.cwd ?? ROOT,
       env: { ...cleanEnvironment(), ...options.env },
@@ -123,8 +125,11 @@ export async function withBroker(
   }
 }
 
-function commandFor(file: string, denoFlags: readonly string[]): string[] {
+function commandFor(
+  { file = "src/main.ts", denoFlags = ["-A"], command }: ProgramOptions,
+): string[] {
   const path = join(ROOT, file);
+  if (command !== undefined) return [...command, path];
   if (detectRuntime() !== "deno") return [process.execPath, path];
   const config = `--config=${join(ROOT, "deno.json")}`;
   return [process.execPath, "run", "--no-check", config, ...denoFlags, path];
