@@ -67,7 +67,7 @@ export class Load {
   #unconfirmed = 0;
   #wake: () => void = () => {};
 
-  private constructor(
+  constructor(
     state: LoadState,
     connection: amqplib.ChannelModel,
     channels: { publisher: amqplib.ConfirmChannel; consumer: amqplib.Channel },
