@@ -63,6 +63,10 @@ function linesOf(folder: string, report: FolderReport): string[] {
   if (damages.length > DAMAGES_SHOWN_MAX) {
     lines.push(`damage: ${damages.length - DAMAGES_SHOWN_MAX} more places`);
   }
-  lines.push(damages.length === 0 ? "whole" : `damaged: ${damages.length} place${damages.length === 1 ? "" : "s"}`);
+  lines.push(
+    damages.length === 0
+      ? "whole"
+      : `damaged: ${damages.length} place${damages.length === 1 ? "" : "s"}`,
+  );
   return lines;
 }

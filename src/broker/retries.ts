@@ -79,7 +79,6 @@ export class Retries {
     delay: { entry: number; bodyBytes: number; dueMs: number },
     view: RecordView,
   ): boolean {
-    const { broker } = this.#queue;
     const wakeMs = Math.min(delay.dueMs, this.#queue.expiryOf(view));
     try {
       this.delayed.add({ ref, position, ...delay }, wakeMs);
