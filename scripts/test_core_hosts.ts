@@ -74,7 +74,10 @@ async function replayBrowser(scratchDir: string): Promise<string> {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     const profile = `--user-data-dir=${join(scratchDir, "profile")}`;
     const flags = ["--headless", "--no-sandbox", "--disable-gpu", profile];
-    return await output(["chromium", ...flags, "--virtual-time-budget=60000", "--dump-dom", url], scratchDir);
+    return await output(
+      ["chromium", ...flags, "--virtual-time-budget=60000", "--dump-dom", url],
+      scratchDir,
+    );
   } finally {
     server.close();
   }
