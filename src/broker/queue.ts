@@ -389,6 +389,7 @@ export class Queue implements ReadWaiter {
     const readyCount = this.readyCount;
     this.isDeleted = true;
     this.purge();
+    this.broker.store.closeLanes(this.id);
     this.#timers.stop();
     this.retries?.close();
     this.consumers.cancelAll();

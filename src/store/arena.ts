@@ -99,6 +99,16 @@ export class Arena {
     return true;
   }
 
+  /** Body references at and above this one are not in use. */
+  get refEnd(): number {
+    return this.#references.end;
+  }
+
+  /** Whether a reference names a record. */
+  isAlive(ref: number): boolean {
+    return this.#references.isUsed(ref);
+  }
+
   /** Whether the parts of a record are in memory. */
   isResident(ref: number): boolean {
     const block = this.#blocks[this.#references.blockOf(ref)]!;

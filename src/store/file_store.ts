@@ -223,6 +223,10 @@ export class FileStore implements Store, LogListener {
     return lane;
   }
 
+  closeLanes(queueId: number): void {
+    this.#lanes.delete(queueId);
+  }
+
   // --- batches
 
   get openBatch(): number {

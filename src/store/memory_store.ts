@@ -53,6 +53,10 @@ export class MemoryStore implements Store {
     return new Lane(this.#chunks, this.#account);
   }
 
+  closeLanes(_queueId: number): void {
+    // An empty lane owns nothing.
+  }
+
   get openBatch(): number {
     return this.#openBatch;
   }

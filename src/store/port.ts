@@ -162,6 +162,8 @@ export interface Store {
   request(ref: number, waiter: ReadWaiter): void;
   /** Makes the ready index of one priority of a queue; an empty one owns no buffer. */
   openLane(queueId: number, lane: number): ReadyLane;
+  /** The queue is gone: its lanes are empty and get nothing any more. */
+  closeLanes(queueId: number): void;
   /** State entries of the open batch; null when the store keeps none. */
   readonly entries: EntrySink | null;
   /** Number of the batch that entries made now will belong to. */

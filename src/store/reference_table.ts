@@ -49,6 +49,16 @@ export class ReferenceTable {
     this.#at[ref] = at;
   }
 
+  /** References at and above this one are not in use. */
+  get end(): number {
+    return this.#unused;
+  }
+
+  /** Whether a reference is in use. */
+  isUsed(ref: number): boolean {
+    return ref > 0 && ref < this.#unused && this.#block[ref] !== FREE;
+  }
+
   /** Block of a live reference. */
   blockOf(ref: number): number {
     const block = this.#block[ref]!;

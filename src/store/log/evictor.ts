@@ -1,54 +1,97 @@
 // Keeps the bytes of records in memory within a bound: goes round all references and gives up those
-// parts that a disk has. What is needed again is read again. Keeper calls it once a turn.
+// parts that a disk has, or lets them be written to one first where they need not survive. What is
+// needed again is read again. Keeper calls it once a turn; backlogs of small messages are the pager's.
 
+import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";
+import type { StubMeta } from "../block.ts";
+import { DiskError } from "../file_system.ts";
 import type { RecordView } from "../port.ts";
 import { emptyView } from "../views.ts";
-import type { StubMeta } from "../block.ts";
 import type { Holdings } from "./holdings.ts";
+import { Spiller } from "./spiller.ts";
+import type { SegmentWriter } from "./segment_writer.ts";
 
 const REFS_PER_STEP = 8192;
 const BYTES_PER_STEP = 4 * 1024 * 1024;
+// Writing a record is worth more than its stub.
+const SPILLED_BYTES_MIN = 256;
+const RETRY_MS = 1000;
+
+/** What an {@link Evictor} is made of. */
+export interface EvictorParts {
+  options: { logger: Logger; residentBytesMax: number };
+  arena: Arena;
+  holdings: Holdings;
+  segments: SegmentWriter;
+  seed: number;
+}
 
 /** Gives up record bytes that are on disk. */
 export class Evictor {
-  readonly #arena: Arena;
-  readonly #holdings: Holdings;
-  readonly #residentBytesMax: number;
+  readonly #parts: EvictorParts;
+  readonly #spiller: Spiller;
   readonly #view: RecordView = emptyView();
   readonly #meta: StubMeta = { flags: 0, priority: 0, bodyBytes: 0, arrivalMs: 0, expiryMs: 0 };
   #next = 1;
   /** References looked at since something was given up. */
   #fruitless = 0;
+  #spillAtMs = -Infinity;
 
-  constructor(parts: { arena: Arena; holdings: Holdings }, residentBytesMax: number) {
-    this.#arena = parts.arena;
-    this.#holdings = parts.holdings;
-    this.#residentBytesMax = residentBytesMax;
+  constructor(parts: EvictorParts) {
+    this.#parts = parts;
+    this.#spiller = new Spiller(parts);
   }
 
   /**
    * Looks at a bounded number of references and gives up records of at least `recordBytesMin`; true
-   * while memory is above its bound and it helps.
+   * while memory is above its bound and it helps. `maySpill`: the disk has room to write.
    */
-  step(recordBytesMin: number): boolean {
-    if (this.#arena.liveBytes <= this.#residentBytesMax) return false;
-    const end = this.#holdings.refEnd;
-    let givenUpBytes = 0;
-    for (let looked = 0; looked < REFS_PER_STEP && givenUpBytes < BYTES_PER_STEP; looked++) {
+  step(nowMs: number, recordBytesMin: number, maySpill: boolean): boolean {
+    const { arena, options } = this.#parts;
+    if (arena.liveBytes <= options.residentBytesMax) return false;
+    const before = arena.liveBytes;
+    const spilledBytesMin = maySpill && nowMs >= this.#spillAtMs
+      ? Math.max(recordBytesMin, SPILLED_BYTES_MIN)
+      : Infinity;
+    const end = arena.refEnd;
+    // None is looked at twice: it may be on its way to a disk already.
+    const most = Math.min(REFS_PER_STEP, end - 1);
+    for (let looked = 0; looked < most; looked++) {
+      if (before - arena.liveBytes >= BYTES_PER_STEP || this.#spiller.isFull) break;
       if (this.#next >= end) this.#next = 1;
-      givenUpBytes += this.#giveUp(this.#next++, recordBytesMin);
+      this.#look(this.#next++, recordBytesMin, spilledBytesMin);
     }
-    this.#fruitless = givenUpBytes > 0 ? 0 : this.#fruitless + REFS_PER_STEP;
-    return this.#arena.liveBytes > this.#residentBytesMax && this.#fruitless < end;
+    this.#spill(nowMs);
+    this.#fruitless = arena.liveBytes < before ? 0 : this.#fruitless + most;
+    return arena.liveBytes > options.residentBytesMax && this.#fruitless < end;
   }
 
-  #giveUp(ref: number, recordBytesMin: number): number {
-    const arena = this.#arena;
-    if (this.#holdings.fileOf(ref) === 0) return 0;
-    if (this.#holdings.recordBytesOf(ref) < recordBytesMin) return 0;
-    if (!arena.isResident(ref)) return 0;
-    const before = arena.liveBytes;
+  #look(ref: number, recordBytesMin: number, spilledBytesMin: number): void {
+    const { arena, holdings } = this.#parts;
+    if (!arena.isAlive(ref) || !arena.isResident(ref)) return;
+    if (holdings.fileOf(ref) !== 0) {
+      if (holdings.recordBytesOf(ref) >= recordBytesMin) this.#evict(ref);
+      return;
+    }
+    const view = this.#view;
+    arena.describe(ref, view);
+    if (view.bodyEnd - view.addressStart >= spilledBytesMin) this.#spiller.add(ref);
+  }
+
+  #spill(nowMs: number): void {
+    try {
+      this.#spiller.write(nowMs, (ref) => this.#evict(ref));
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error;
+      this.#spillAtMs = nowMs + RETRY_MS;
+      const fields = { error: error.message };
+      this.#parts.options.logger.log("error", "cannot write messages to make room", fields);
+    }
+  }
+
+  #evict(ref: number): void {
+    const { arena } = this.#parts;
     const view = this.#view;
     const meta = this.#meta;
     arena.describe(ref, view);
@@ -58,6 +101,5 @@ export class Evictor {
     meta.arrivalMs = view.arrivalMs;
     meta.expiryMs = view.expiryMs;
     arena.evict(ref, meta);
-    return before - arena.liveBytes;
   }
 }

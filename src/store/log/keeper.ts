@@ -79,7 +79,8 @@ export class Keeper {
       seed: parts.manifest.seed,
       emptied: (file) => this.emptied(file),
     });
-    this.#evictor = new Evictor(parts, parts.options.residentBytesMax);
+    const { segments } = parts.paging;
+    this.#evictor = new Evictor({ ...parts, segments, seed: parts.manifest.seed });
   }
 
   /** Has a snapshot taken soon whatever the log's size: after a long recovery. */
@@ -152,7 +153,7 @@ export class Keeper {
     // What is read to be written elsewhere must stay until it is; it would be read again and again.
     if (paging.isLoading || this.#mover.isLoading) return isPaging;
     const bytesMin = paging.isBusy ? sizes.evictUnpagedBytesMin : sizes.evictRecordBytesMin;
-    return this.#evictor.step(bytesMin) || isPaging;
+    return this.#evictor.step(nowMs, bytesMin, !this.isDiskLow) || isPaging;
   }
 
   // --- snapshots

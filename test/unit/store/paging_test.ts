@@ -276,3 +276,47 @@ Deno.test("FileStore bounds the memory of many queues that are all short", () =>
   assertLess(node.store.liveBytes, 256 * 1024);
   for (const name of names) assertEquals(node.take(name, 100), range(0, 40));
 });
+
+Deno.test("FileStore gives up large transient bodies, wherever their messages are", () => {
+  const node = new PagedNode(new MemoryDisk(), { residentBytesMax: 64 * 1024 });
+  const queue = node.queue("q", {}, false);
+  node.queue("d", { "x-delivery-limit": 5 });
+  const body = (number: number) => `${number}`.padStart(10_000, ".");
+  for (let number = 0; number < 60; number++) {
+    node.t.publish("q", body(number));
+    node.t.publish("d", body(number));
+    node.settle();
+  }
+  assertLess(node.store.liveBytes, 80 * 1024);
+  const channel = new TestChannel();
+  const seen = range(0, 30).map(() => node.get("q", channel)!);
+  assertEquals(seen.map(numberOf), range(0, 30));
+  node.settle();
+  assertLess(node.store.liveBytes, 80 * 1024);
+  for (const { tag } of seen) channel.unacked.reject(tag, false, true, REJECT);
+  assertEquals(node.take("q", 100), range(0, 60));
+  assertEquals(node.take("d", 100), range(0, 60));
+  assertEquals([node.store.liveMessageCount, queue.readyBytes], [0, 0]);
+  node.publish("d", 0, 300);
+  node.take("d", 300);
+  assertLess(node.disk.usedBytes, 250 * 1024);
+  assertEquals(node.errors, []);
+});
+
+Deno.test("FileStore keeps transient bodies in memory while there is no disk to write them to", () => {
+  const node = new PagedNode(new MemoryDisk(), {
+    residentBytesMax: 64 * 1024,
+    sizes: { pagedChunkBytesMax: 0 },
+  });
+  node.queue("q", {}, false);
+  node.disk.failNext("write", "ENOSPC", "segment");
+  for (let number = 0; number < 20; number++) {
+    node.t.publish("q", `${number}`.padStart(10_000, "."));
+    node.settle();
+  }
+  assert(node.errors.includes("cannot write messages to make room"));
+  node.t.turn(2000);
+  node.settle();
+  assertLess(node.store.liveBytes, 80 * 1024);
+  assertEquals(node.take("q", 100), range(0, 20));
+});
