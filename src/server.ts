@@ -25,6 +25,8 @@ import { VERSION } from "./version.ts";
 const CLOSE_GRACE_MS = 3_000;
 /** What is closed has this long to leave the machine. */
 const FLUSH_GRACE_MS = 500;
+/** A node that keeps things runs a turn at least this often. */
+const HOUSEKEEPING_INTERVAL_MS = 500;
 
 /** An address to listen on. */
 export interface Address {
@@ -68,6 +70,7 @@ export class Server {
   #amqp: StreamListener | null = null;
   #http: Listener | null = null;
   #sampler: ReturnType<typeof setInterval> | undefined;
+  #housekeeper: ReturnType<typeof setInterval> | undefined;
   #stopping: Promise<void> | null = null;
 
   /** Puts the layers together; {@linkcode Server.start} is the way to one that listens. */
@@ -158,6 +161,9 @@ export class Server {
       throw error;
     }
     if (this.#failure !== null) throw this.#failure.error;
+    // What nobody waits for is synced in a turn, a full disk is looked at and a broken log repaired in
+    // one, also when no client gives a reason for one.
+    this.#housekeeper = setInterval(() => this.engine.turn(() => {}), HOUSEKEEPING_INTERVAL_MS);
   }
 
   async #listen(): Promise<void> {
@@ -216,6 +222,7 @@ export class Server {
 
   async #tearDown(graceMs: number): Promise<void> {
     clearInterval(this.#sampler);
+    clearInterval(this.#housekeeper);
     await this.#http?.close();
     await this.#amqp?.closeStreams(graceMs);
     this.engine.halt();

@@ -164,6 +164,12 @@ export class CommitLog {
     if (this.#isSyncWanted || isLazyOver) this.#sync();
   }
 
+  /** Has the next batch begin a file, so that the one before is done with; none may have begun. */
+  rotate(nowMs: number): void {
+    if (this.#isBroken || this.#file.byteLength === 0 || !this.batch.isEmpty) return;
+    this.#rotate(nowMs);
+  }
+
   /** Writes what is open and makes everything safe, then closes; for an orderly end. */
   close(nowMs: number, done: (error: DiskError | null) => void): void {
     this.commit(nowMs);

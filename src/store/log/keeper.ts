@@ -14,12 +14,11 @@ import type { Holdings } from "./holdings.ts";
 import { type Manifest, writeManifest } from "./manifest.ts";
 import { Mover } from "./mover.ts";
 import type { Paging } from "./paging.ts";
+import { Room } from "./room.ts";
 import type { StoreSizes } from "./sizes.ts";
 import { HoldingsSource } from "./snapshot_source.ts";
 import { SnapshotWriter } from "./snapshot_writer.ts";
 
-// The disk is asked for its room at least once in so many steps.
-const ROOM_CHECK_STEPS = 256;
 // A file is worth emptying when less than this part of it is alive.
 const MOVE_BELOW_RATIO = 0.5;
 
@@ -48,11 +47,12 @@ interface Emptied {
 
 /** Keeps a data folder small and recoverable. */
 export class Keeper {
-  /** Whether the disk has less room than it must have. */
-  isDiskLow = false;
   readonly #parts: KeeperParts;
   readonly #mover: Mover;
   readonly #evictor: Evictor;
+  readonly #room: Room;
+  /** On a full disk something that frees room by taking some first may be begun, once a look at it. */
+  #maySeekRoom = false;
   #manifest: Manifest;
   #snapshot: SnapshotWriter | null = null;
   /** Whether rows of it name places that the log has left. */
@@ -68,8 +68,6 @@ export class Keeper {
   #freedIn: DataFile | undefined = undefined;
   /** The file that is being moved out of. */
   #victim: DataFile | null = null;
-  #roomCheckedAtBytes = -Infinity;
-  #stepsToRoomCheck = 0;
 
   constructor(parts: KeeperParts) {
     this.#parts = parts;
@@ -79,8 +77,17 @@ export class Keeper {
       seed: parts.manifest.seed,
       emptied: (file) => this.emptied(file),
     });
-    const { segments } = parts.paging;
-    this.#evictor = new Evictor({ ...parts, segments, seed: parts.manifest.seed });
+    this.#room = new Room({
+      ...parts.options,
+      fs: parts.files.fs,
+      checkBytes: parts.sizes.roomCheckBytes,
+    });
+    this.#evictor = new Evictor(parts, parts.options.residentBytesMax);
+  }
+
+  /** Whether the disk has less room than it must have. */
+  get isDiskLow(): boolean {
+    return this.#room.isLow;
   }
 
   /** Has a snapshot taken soon whatever the log's size: after a long recovery. */
@@ -136,7 +143,7 @@ export class Keeper {
   /** Does one step; true when more can be done at once. */
   step(nowMs: number): boolean {
     const { log, arena } = this.#parts;
-    this.#checkRoom();
+    if (this.#room.check(nowMs, log.appendedBytes)) this.#maySeekRoom = this.isDiskLow;
     // A broken log has not written all that memory holds, so nothing of it is given up.
     if (log.isBroken) return this.#parts.paging.step(nowMs, false) || arena.compact();
     this.#removeEmptied();
@@ -153,7 +160,7 @@ export class Keeper {
     // What is read to be written elsewhere must stay until it is; it would be read again and again.
     if (paging.isLoading || this.#mover.isLoading) return isPaging;
     const bytesMin = paging.isBusy ? sizes.evictUnpagedBytesMin : sizes.evictRecordBytesMin;
-    return this.#evictor.step(nowMs, bytesMin, !this.isDiskLow) || isPaging;
+    return this.#evictor.step(bytesMin) || isPaging;
   }
 
   // --- snapshots
@@ -161,7 +168,7 @@ export class Keeper {
   #stepSnapshot(nowMs: number): boolean {
     const { log } = this.#parts;
     const snapshot = this.#snapshot;
-    if (snapshot === null) return this.#startSnapshot();
+    if (snapshot === null) return this.#startSnapshot(nowMs);
     if (this.#isSnapshotStale) {
       this.#dropSnapshot(snapshot);
       this.wantSnapshot();
@@ -178,9 +185,12 @@ export class Keeper {
     return this.#snapshot?.isRunning ?? false;
   }
 
-  #startSnapshot(): boolean {
+  #startSnapshot(nowMs: number): boolean {
     const { files, log, sizes } = this.#parts;
     if (!this.#isSnapshotDue()) return false;
+    // On a full disk the file being written may be all there is to free.
+    if (this.isDiskLow) log.rotate(nowMs);
+    this.#maySeekRoom = false;
     this.#snapshotAtBytes = log.appendedBytes;
     this.#isSnapshotStale = false;
     this.#heldBackBytes = 0;
@@ -205,8 +215,22 @@ export class Keeper {
     // A snapshot that frees more than it takes is welcome on a full disk, too.
     const freeBytesMin = this.isDiskLow ? sizes.snapshotPieceBytes : sizes.heldBackBytesMax;
     if (this.#heldBackBytes > 2 * this.#snapshotBytes + freeBytesMin) return true;
+    if (this.isDiskLow) {
+      const neededBytes = 2 * this.#snapshotBytes + freeBytesMin;
+      const isThere = this.#maySeekRoom && this.#room.freeBytes > neededBytes;
+      return isThere && this.#deadLogBytes() > neededBytes;
+    }
     const dueBytes = this.#snapshotAtBytes + Math.max(sizes.snapshotLogBytes, this.#snapshotBytes);
-    return log.appendedBytes >= dueBytes && !this.isDiskLow;
+    return log.appendedBytes >= dueBytes;
+  }
+
+  // What of the log that is still to be read is kept for its entries alone.
+  #deadLogBytes(): number {
+    let deadBytes = 0;
+    for (const { number, byteLength, liveBytes } of this.#parts.files.ofKind("log")) {
+      if (number >= this.#manifest.fromLog) deadBytes += byteLength - liveBytes;
+    }
+    return deadBytes;
   }
 
   #finishSnapshot(snapshot: SnapshotWriter): void {
@@ -292,7 +316,7 @@ export class Keeper {
   }
 
   #stepMove(nowMs: number): boolean {
-    if (this.#snapshot !== null || this.isDiskLow) return false;
+    if (this.#snapshot !== null) return false;
     const pageMover = this.#parts.paging.mover;
     if (this.#victim !== null) {
       const hasMore = pageMover.isBusy ? pageMover.step() : this.#mover.step(nowMs);
@@ -300,6 +324,8 @@ export class Keeper {
       if (this.#victim.liveRecords === 0) this.emptied(this.#victim);
       this.#victim = null;
     }
+    if (this.isDiskLow && !this.#maySeekRoom) return false;
+    this.#maySeekRoom = false;
     this.#victim = this.#moveVictim();
     if (this.#victim === null) return false;
     // What its pages leave behind are single records.
@@ -321,25 +347,12 @@ export class Keeper {
       const isDone = file.kind === "segment" || file.number < this.#manifest.fromLog;
       if (file.isPinned || !isDone || file.liveRecords === 0) continue;
       if (file.liveBytes > file.byteLength * MOVE_BELOW_RATIO) continue;
+      // On a full disk there has to be room for what is moved, and some to go on with.
+      if (this.isDiskLow && file.liveBytes * 4 > this.#room.freeBytes) continue;
       if (best === null || file.liveBytes < best.liveBytes) best = file;
     }
-    return totalBytes > liveBytes * 2 + sizes.moveSlackBytes ? best : null;
-  }
-
-  // --- room
-
-  #checkRoom(): void {
-    const { files, log, options, sizes } = this.#parts;
-    const isDue = --this.#stepsToRoomCheck <= 0 ||
-      log.appendedBytes - this.#roomCheckedAtBytes >= sizes.roomCheckBytes;
-    if (!isDue) return;
-    this.#stepsToRoomCheck = ROOM_CHECK_STEPS;
-    this.#roomCheckedAtBytes = log.appendedBytes;
-    try {
-      this.isDiskLow = files.fs.freeBytes() < options.freeBytesMin;
-    } catch (error) {
-      this.#report("ask for the room on the disk", error);
-    }
+    const slackBytes = this.isDiskLow ? sizes.moveGroupBytes : sizes.moveSlackBytes;
+    return totalBytes > liveBytes * 2 + slackBytes ? best : null;
   }
 
   #report(what: string, error: unknown): void {
