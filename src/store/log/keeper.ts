@@ -82,7 +82,8 @@ export class Keeper {
       fs: parts.files.fs,
       checkBytes: parts.sizes.roomCheckBytes,
     });
-    this.#evictor = new Evictor(parts, parts.options.residentBytesMax);
+    const { segments } = parts.paging;
+    this.#evictor = new Evictor({ ...parts, segments, seed: parts.manifest.seed });
   }
 
   /** Whether the disk has less room than it must have. */
@@ -160,7 +161,7 @@ export class Keeper {
     // What is read to be written elsewhere must stay until it is; it would be read again and again.
     if (paging.isLoading || this.#mover.isLoading) return isPaging;
     const bytesMin = paging.isBusy ? sizes.evictUnpagedBytesMin : sizes.evictRecordBytesMin;
-    return this.#evictor.step(bytesMin) || isPaging;
+    return this.#evictor.step(nowMs, bytesMin, !this.isDiskLow) || isPaging;
   }
 
   // --- snapshots
