@@ -66,7 +66,7 @@ export class FileStore implements Store, LogListener {
     this.#logger = options.logger;
     this.#sizes = { ...DEFAULT_SIZES, ...options.sizes };
     this.#files = files;
-    this.recovered = recover(files, manifest);
+    this.recovered = recover(files, manifest, options.isSynced ? "rewrite" : "cut");
     this.#records = new RecordFiles(files, manifest.seed);
     this.#log = new CommitLog({
       files,

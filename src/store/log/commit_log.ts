@@ -240,8 +240,6 @@ export class CommitLog {
     const { buffer, byteCount } = retained;
     const offset = this.#file.byteLength;
     this.#handle.write(buffer, 0, byteCount, offset);
-    retained.file = this.#file;
-    retained.offset = offset;
     retained.isWritten = true;
     this.#file.byteLength = offset + byteCount;
   }
@@ -347,50 +345,49 @@ export class CommitLog {
     if (!this.#isSyncing) this.#startFresh(nowMs);
   }
 
-  // Writes everything retained to a new file and goes on there.
+  // Writes everything retained to a new file and goes on there. After a crash meanwhile the old ones
+  // must count, so it gets its name when it is whole.
   #startFresh(nowMs: number): void {
-    const before = { file: this.#file, handle: this.#handle };
     try {
-      this.#openFile();
-      for (const batch of this.#retained) this.#rewrite(batch);
-      before.file.isPinned = false;
-      for (const { handle } of [...this.#older.splice(0), before]) handle.close();
-      this.#isBroken = false;
-      if (this.#isSynced) {
-        this.#wantedBatch = this.lastBatch;
-        this.#sync();
-      } else {
-        this.#dropSafe(this.#file, this.lastBatch);
+      const fresh = this.#files.createUnnamed("log");
+      try {
+        let offset = 0;
+        for (const { buffer, byteCount } of this.#retained) {
+          fresh.handle.write(buffer, 0, byteCount, offset);
+          offset += byteCount;
+        }
+        fresh.name();
+      } catch (error) {
+        if (error instanceof DiskError) fresh.discard();
+        throw error;
       }
+      this.#goOnWith(fresh);
     } catch (error) {
-      if (this.#file !== before.file) this.#giveUpFresh(before);
       for (const batch of this.#retained) if (!batch.isFailed) this.#markFailed(batch);
       this.#break("open a fresh log file", error, nowMs);
     }
   }
 
-  // A file that took nothing is removed again; one that took something is where those batches are now.
-  #giveUpFresh(before: { file: DataFile; handle: FileHandle }): void {
-    if (this.#file.byteLength > 0) {
-      before.file.isPinned = false;
-      this.#older.push(before);
-      return;
+  #goOnWith(fresh: { file: DataFile; handle: FileHandle }): void {
+    this.#file.isPinned = false;
+    this.#closeHandles();
+    this.#file = fresh.file;
+    this.#handle = fresh.handle;
+    this.#file.isPinned = true;
+    for (const batch of this.#retained) {
+      const from = { file: batch.file.number, offset: batch.offset, byteCount: batch.byteCount };
+      batch.file = this.#file;
+      batch.offset = this.#file.byteLength;
+      batch.isWritten = true;
+      this.#file.byteLength += batch.byteCount;
+      this.#listener.relocated(from, { file: batch.file.number, offset: batch.offset });
     }
-    const empty = { file: this.#file, handle: this.#handle };
-    this.#file = before.file;
-    this.#handle = before.handle;
-    empty.handle.close();
-    try {
-      this.#files.remove(empty.file);
-    } catch (error) {
-      if (!(error instanceof DiskError)) throw error;
-      this.#listener.failed("remove a log file", error);
+    this.#isBroken = false;
+    if (this.#isSynced) {
+      this.#wantedBatch = this.lastBatch;
+      this.#sync();
+    } else {
+      this.#dropSafe(this.#file, this.lastBatch);
     }
-  }
-
-  #rewrite(batch: Retained): void {
-    const from = { file: batch.file.number, offset: batch.offset, byteCount: batch.byteCount };
-    this.#write(batch);
-    this.#listener.relocated(from, { file: batch.file.number, offset: batch.offset });
   }
 }

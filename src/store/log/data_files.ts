@@ -6,6 +6,7 @@ import type { FileHandle, FileSystem } from "../file_system.ts";
 import { type DataFileKind, dataFileName, parseDataFileName } from "./format.ts";
 
 const OPEN_FOR_READING_MAX = 64;
+const DRAFT_SUFFIX = ".new";
 
 /** One data file. */
 export class DataFile {
@@ -31,6 +32,16 @@ export class DataFile {
   get name(): string {
     return dataFileName(this.kind, this.number);
   }
+}
+
+/** A file on its way into the folder. */
+export interface UnnamedFile {
+  readonly file: DataFile;
+  readonly handle: FileHandle;
+  /** Makes it one of the folder's. @throws DiskError */
+  name(): void;
+  /** Gives it up. @throws DiskError */
+  discard(): void;
 }
 
 /** All data files of one folder. */
@@ -89,6 +100,37 @@ export class DataFiles {
     }
     this.#files.set(file.number, file);
     return { file, handle };
+  }
+
+  /**
+   * Makes a file that is none of the folder's before it gets its name: what is written to it until
+   * then counts as a whole or, after a crash, not at all. @throws DiskError
+   */
+  createUnnamed(kind: DataFileKind): UnnamedFile {
+    const file = new DataFile(kind, ++this.#lastNumber);
+    const draftName = file.name + DRAFT_SUFFIX;
+    // A crash may have left one.
+    this.fs.remove(draftName);
+    const handle = this.fs.open(draftName, "create");
+    return {
+      file,
+      handle,
+      name: () => {
+        this.fs.rename(draftName, file.name);
+        this.fs.syncFolder("");
+        this.#files.set(file.number, file);
+      },
+      discard: () => {
+        handle.close();
+        this.fs.remove(draftName);
+        this.fs.remove(file.name);
+      },
+    };
+  }
+
+  /** Removes files that never got their names. @throws DiskError */
+  removeUnnamed(): void {
+    for (const name of this.fs.list("")) if (name.endsWith(DRAFT_SUFFIX)) this.fs.remove(name);
   }
 
   /** A handle to read from; it stays open for a while and must not be closed. @throws DiskError */

@@ -55,7 +55,7 @@ export function checkStore(fs: FileSystem): FolderReport {
   const files = new DataFiles(fs);
   try {
     files.scan();
-    const recovered = recover(files, manifest);
+    const recovered = recover(files, manifest, "none");
     const checker = new ContentChecker(files, manifest);
     for (const { rows, pages } of recovered.queues.values()) {
       for (const index of rows.indexes()) checker.add(rows.file[index]!, rows.offset[index]!);

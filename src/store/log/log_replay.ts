@@ -6,7 +6,11 @@
 // Where it is broken, a batch that is said to have been safe is damage, and reading goes on behind it;
 // any other is what the end of a machine has torn out, and everything behind it has to go, or there
 // would be an effect without its cause.
+//
+// The last batches can be read, but nothing says that they are safe: a sync of them may even have failed.
+// They are written to a new file before anything builds on them.
 
+import { DiskError } from "../file_system.ts";
 import type { BatchPlace } from "./batch_reader.ts";
 import { type Damage, scanBatches } from "./batch_scan.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
@@ -28,95 +32,189 @@ export interface Replay {
   cuts: Damage[];
 }
 
+/**
+ * What may be done to the files: nothing; what is not true may be cut off; what is not known to be safe
+ * may be written again besides.
+ */
+export type Repair = "none" | "cut" | "rewrite";
+
 /** A place from which on nothing is true. */
 interface Cut {
   index: number;
   offset: number;
 }
 
-/** Reads the log of a folder; everything that is true in it is safe afterwards. @throws DiskError */
-export function replayLog(files: DataFiles, manifest: Manifest, onBatch: OnLogBatch): Replay {
-  const logs = files.ofKind("log").filter((log) => log.number >= manifest.fromLog);
-  const ends = logs.map((_, index) => firstNumber(files, manifest, logs.slice(index + 1)));
-  const replay: Replay = { lastBatch: manifest.lastBatch, damages: [], cuts: [] };
-  let cut: Cut | null = null;
-  let safeBatch = -1;
-  // Bytes that do not check are damage only where a batch is missing: a log that had to start afresh
-  // leaves some too, and then the next batch follows in the next file.
-  let torn: Damage[] = [];
-  for (let index = 0; index < logs.length && cut === null; index++) {
-    const file = logs[index]!;
-    const scan = scanBatches(files, file, manifest.seed, (bytes, batch, base, gapBytes) => {
-      if (batch.number >= ends[index]!) return false;
-      if (batch.number <= replay.lastBatch) return true;
+/** A batch of which nothing says yet that it is safe. */
+interface Doubtful {
+  batch: BatchPlace;
+  bytes: Uint8Array;
+  base: number;
+  file: DataFile;
+}
+
+/** Reads the log of a folder, once. */
+export class LogReplay implements Replay {
+  lastBatch: number;
+  readonly damages: Damage[] = [];
+  readonly cuts: Damage[] = [];
+  readonly #files: DataFiles;
+  readonly #seed: number;
+  readonly #logs: DataFile[];
+  readonly #repair: Repair;
+  readonly #onBatch: OnLogBatch;
+  #doubtful: Doubtful[] = [];
+  #cut: Cut | null = null;
+  /** The last batch that any batch says is safe; looked for only when the chain is broken. */
+  #lastSafe = -1;
+  /**
+   * Ends that do not check. They are damage only where a batch is missing: a log that had to start
+   * afresh leaves some too, and then the next batch follows in the next file.
+   */
+  #torn: Damage[] = [];
+
+  constructor(files: DataFiles, manifest: Manifest, options: { repair: Repair; on: OnLogBatch }) {
+    this.#files = files;
+    this.#seed = manifest.seed;
+    this.lastBatch = manifest.lastBatch;
+    this.#logs = files.ofKind("log").filter((log) => log.number >= manifest.fromLog);
+    this.#repair = options.repair;
+    this.#onBatch = options.on;
+  }
+
+  /** Reads everything. @throws DiskError */
+  run(): this {
+    const logs = this.#logs;
+    const ends = logs.map((_, index) => this.#firstNumber(logs.slice(index + 1)));
+    for (let index = 0; index < logs.length && this.#cut === null; index++) {
+      this.#readFile(index, ends[index]!);
+    }
+    this.cuts.push(...this.#torn);
+    if (this.#cut !== null && this.#repair !== "none") this.#cutFrom(this.#cut);
+    if (this.#doubtful.length > 0) this.#settleDoubtful();
+    return this;
+  }
+
+  // The lowest number in some files: copies of it and of what follows in earlier files do not count.
+  #firstNumber(logs: readonly DataFile[]): number {
+    let first = Infinity;
+    for (const log of logs) {
+      scanBatches(this.#files, log, this.#seed, (_, batch) => {
+        first = Math.min(first, batch.number);
+        return false;
+      });
+    }
+    return first;
+  }
+
+  #readFile(index: number, end: number): void {
+    const file = this.#logs[index]!;
+    const scan = scanBatches(this.#files, file, this.#seed, (bytes, batch, base, gapBytes) => {
+      if (batch.number >= end) return false;
+      if (batch.number <= this.lastBatch) return true;
       const offset = base + batch.start;
-      if (batch.previous !== replay.lastBatch) {
-        if (safeBatch < 0) safeBatch = lastSafe(files, manifest, logs);
-        if (batch.previous > safeBatch) {
-          cut = { index, offset };
+      if (batch.previous !== this.lastBatch) {
+        if (batch.previous > this.#findLastSafe()) {
+          this.#cut = { index, offset };
           return false;
         }
-        const missing = `batches between ${replay.lastBatch} and ${batch.number} are missing`;
-        const what = gapBytes === 0 ? missing : `${gapBytes} bytes do not check: ${missing}`;
-        replay.damages.push(...torn, { file: file.name, offset: offset - gapBytes, what });
+        this.#missing(file, offset - gapBytes, { gapBytes, next: batch.number });
       }
-      torn = [];
-      replay.lastBatch = batch.number;
-      onBatch(batch, { bytes, base, file });
+      this.#torn = [];
+      this.lastBatch = batch.number;
+      this.#take({ batch, bytes, base, file });
       return true;
     });
-    if (scan.tornBytes > 0) {
-      const what = `an end of ${scan.tornBytes} bytes does not check`;
-      torn.push({ file: file.name, offset: scan.byteLength, what });
+    if (scan.tornBytes === 0) return;
+    const what = `an end of ${scan.tornBytes} bytes does not check`;
+    this.#torn.push({ file: file.name, offset: scan.byteLength, what });
+  }
+
+  #findLastSafe(): number {
+    if (this.#lastSafe >= 0) return this.#lastSafe;
+    this.#lastSafe = 0;
+    for (const log of this.#logs) {
+      scanBatches(this.#files, log, this.#seed, (_, batch) => {
+        this.#lastSafe = Math.max(this.#lastSafe, batch.safe);
+        return true;
+      });
+    }
+    return this.#lastSafe;
+  }
+
+  #missing(file: DataFile, offset: number, hole: { gapBytes: number; next: number }): void {
+    const missing = `batches between ${this.lastBatch} and ${hole.next} are missing`;
+    const what = hole.gapBytes === 0 ? missing : `${hole.gapBytes} bytes do not check: ${missing}`;
+    this.damages.push(...this.#torn, { file: file.name, offset, what });
+  }
+
+  // A batch waits with its bytes until a later one says that it was safe.
+  #take(found: Doubtful): void {
+    const { batch, bytes, base, file } = found;
+    if (this.#repair !== "rewrite") return this.#onBatch(batch, found);
+    const doubtful = this.#doubtful;
+    let safeCount = 0;
+    while (safeCount < doubtful.length && doubtful[safeCount]!.batch.number <= batch.safe) {
+      const { batch: safe, ...where } = doubtful[safeCount++]!;
+      this.#onBatch(safe, where);
+    }
+    doubtful.splice(0, safeCount);
+    const kept = bytes.slice(batch.start, batch.end);
+    doubtful.push({ batch: moved(batch, 0), bytes: kept, base: base + batch.start, file });
+  }
+
+  // Where no new file can be had, the old ones are synced: better than not to start.
+  #settleDoubtful(): void {
+    let found = this.#doubtful;
+    try {
+      found = this.#rewrite(found);
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error;
+      for (const log of this.#logs) if (this.#files.get(log.number) === log) this.#sync(log);
+    }
+    for (const { batch, ...where } of found) this.#onBatch(batch, where);
+    this.#doubtful = [];
+  }
+
+  #rewrite(found: readonly Doubtful[]): Doubtful[] {
+    const fresh = this.#files.createUnnamed("log");
+    const { file, handle } = fresh;
+    try {
+      const copies = found.map((doubtful): Doubtful => {
+        const { batch, bytes } = doubtful;
+        const base = file.byteLength;
+        handle.write(bytes, 0, bytes.length, base);
+        file.byteLength += bytes.length;
+        return { batch, bytes, base, file };
+      });
+      handle.syncNow();
+      fresh.name();
+      handle.close();
+      return copies;
+    } catch (error) {
+      if (error instanceof DiskError) fresh.discard();
+      throw error;
     }
   }
-  replay.cuts.push(...torn);
-  if (cut !== null) cutFrom(files, logs, cut);
-  // What only the system has, and not the disk, must not be lost when the next batches build on it.
-  for (const log of logs) if (files.get(log.number) === log) syncFile(files, log);
-  return replay;
-}
 
-// The lowest number in some files: copies of it and of what follows in earlier files do not count.
-function firstNumber(files: DataFiles, manifest: Manifest, logs: readonly DataFile[]): number {
-  let first = Infinity;
-  for (const log of logs) {
-    scanBatches(files, log, manifest.seed, (_, batch) => {
-      first = Math.min(first, batch.number);
-      return false;
-    });
+  #cutFrom(cut: Cut): void {
+    for (const log of this.#logs.slice(cut.index + 1)) this.#files.remove(log);
+    this.#sync(this.#logs[cut.index]!, cut.offset);
   }
-  return first;
-}
 
-// The last batch that a later one says was safe. Looked for only when the chain is broken.
-function lastSafe(files: DataFiles, manifest: Manifest, logs: readonly DataFile[]): number {
-  let safe = 0;
-  for (const log of logs) {
-    scanBatches(files, log, manifest.seed, (_, batch) => {
-      safe = Math.max(safe, batch.safe);
-      return true;
-    });
-  }
-  return safe;
-}
-
-function cutFrom(files: DataFiles, logs: readonly DataFile[], cut: Cut): void {
-  for (const log of logs.slice(cut.index + 1)) files.remove(log);
-  const handle = files.fs.open(logs[cut.index]!.name, "readwrite");
-  try {
-    handle.truncate(cut.offset);
-  } finally {
-    handle.close();
+  #sync(log: DataFile, byteLength?: number): void {
+    const handle = this.#files.fs.open(log.name, "readwrite");
+    try {
+      if (byteLength !== undefined) handle.truncate(byteLength);
+      handle.syncNow();
+      log.byteLength = handle.byteLength;
+    } finally {
+      handle.close();
+    }
   }
 }
 
-function syncFile(files: DataFiles, log: DataFile): void {
-  const handle = files.fs.open(log.name, "readwrite");
-  try {
-    handle.syncNow();
-    log.byteLength = handle.byteLength;
-  } finally {
-    handle.close();
-  }
+// The batch in bytes that begin with it.
+function moved(batch: BatchPlace, start: number): BatchPlace {
+  const by = start - batch.start;
+  return { ...batch, start, payloadStart: batch.payloadStart + by, end: batch.end + by };
 }

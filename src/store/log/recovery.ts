@@ -20,7 +20,7 @@ import type { Placed } from "./batch_writer.ts";
 import { type Damage, scanBatches } from "./batch_scan.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import { dataFileName, STATE_DELAYED, STATE_OUT, STATE_READY } from "./format.ts";
-import { replayLog } from "./log_replay.ts";
+import { LogReplay, type OnLogBatch, type Repair } from "./log_replay.ts";
 import type { Manifest } from "./manifest.ts";
 import { PageFormatError, PageReader, type PageRow } from "./page_reader.ts";
 import { PositionTable } from "./position_table.ts";
@@ -297,17 +297,22 @@ export class Recovered implements BatchVisitor {
   }
 }
 
-/** Reads a folder's snapshot and logs. @throws DiskError when the disk does not let it */
-export function recover(files: DataFiles, manifest: Manifest): Recovered {
+/**
+ * Reads a folder's snapshot and logs; `repair` says what may be done to them.
+ * @throws DiskError when the disk does not let it
+ */
+export function recover(files: DataFiles, manifest: Manifest, repair: Repair): Recovered {
   const recovered = new Recovered(files, manifest.seed);
+  if (repair !== "none") files.removeUnnamed();
   if (manifest.snapshot !== null) readSnapshot(files, manifest, recovered);
   for (const file of files.ofKind("segment")) file.byteLength = files.reader(file).byteLength;
   for (const file of files.ofKind("log")) file.byteLength = files.reader(file).byteLength;
-  const replay = replayLog(files, manifest, (batch, { bytes, base, file }) => {
+  const on: OnLogBatch = (batch, { bytes, base, file }) => {
     recovered.base = base;
     recovered.apply(bytes, batch, file);
     recovered.replayedBytes += batch.end - batch.start;
-  });
+  };
+  const replay = new LogReplay(files, manifest, { repair, on }).run();
   recovered.lastLogBatch = replay.lastBatch;
   recovered.lastBatch = Math.max(recovered.lastBatch, replay.lastBatch);
   recovered.damages.push(...replay.damages);
