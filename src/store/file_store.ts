@@ -289,6 +289,7 @@ export class FileStore implements Store, LogListener {
     this.#log.batch.lastQueueId(0);
     return new Promise((resolve, reject) => {
       this.#log.close(nowMs, (error) => {
+        if (error === null) this.#keeper.closed();
         this.#closeFiles();
         if (error === null) resolve();
         else reject(error);
@@ -348,6 +349,7 @@ function newManifest(options: FileStoreOptions): Manifest {
     format: FORMAT_VERSION,
     seed: options.seed >>> 0,
     snapshot: null,
+    safeBatch: 0,
     lastBatch: 0,
     fromLog: 0,
   };

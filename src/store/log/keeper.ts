@@ -267,6 +267,16 @@ export class Keeper {
     this.#remove(snapshot.file);
   }
 
+  /** The log is closed and safe as a whole. */
+  closed(): void {
+    const manifest = { ...this.#manifest, safeBatch: this.#parts.log.lastBatch };
+    try {
+      writeManifest(this.#parts.files.fs, manifest);
+    } catch (error) {
+      this.#report("say in the manifest that all is safe", error);
+    }
+  }
+
   /** Ends it; nothing that is under way counts any more. */
   close(): void {
     this.#snapshot?.abandon();

@@ -26,6 +26,8 @@ export type OnLogBatch = (
 export interface Replay {
   /** The last batch that is true. */
   lastBatch: number;
+  /** Whether all that is true is safe now. */
+  isSafe: boolean;
   /** What could not be read although it had been safe. */
   damages: Damage[];
   /** What had not been safe and is gone. */
@@ -55,6 +57,7 @@ interface Doubtful {
 /** Reads the log of a folder, once. */
 export class LogReplay implements Replay {
   lastBatch: number;
+  isSafe = true;
   readonly damages: Damage[] = [];
   readonly cuts: Damage[] = [];
   readonly #files: DataFiles;
@@ -64,6 +67,7 @@ export class LogReplay implements Replay {
   readonly #onBatch: OnLogBatch;
   #doubtful: Doubtful[] = [];
   #cut: Cut | null = null;
+  readonly #safeBatch: number;
   /** The last batch that any batch says is safe; looked for only when the chain is broken. */
   #lastSafe = -1;
   /**
@@ -75,6 +79,7 @@ export class LogReplay implements Replay {
   constructor(files: DataFiles, manifest: Manifest, options: { repair: Repair; on: OnLogBatch }) {
     this.#files = files;
     this.#seed = manifest.seed;
+    this.#safeBatch = manifest.safeBatch;
     this.lastBatch = manifest.lastBatch;
     this.#logs = files.ofKind("log").filter((log) => log.number >= manifest.fromLog);
     this.#repair = options.repair;
@@ -88,7 +93,9 @@ export class LogReplay implements Replay {
     for (let index = 0; index < logs.length && this.#cut === null; index++) {
       this.#readFile(index, ends[index]!);
     }
-    this.cuts.push(...this.#torn);
+    if (this.lastBatch < this.#safeBatch) this.#missingAtEnd();
+    else this.cuts.push(...this.#torn);
+    if (this.#repair !== "rewrite") this.isSafe = false;
     if (this.#cut !== null && this.#repair !== "none") this.#cutFrom(this.#cut);
     if (this.#doubtful.length > 0) this.#settleDoubtful();
     return this;
@@ -131,7 +138,7 @@ export class LogReplay implements Replay {
 
   #findLastSafe(): number {
     if (this.#lastSafe >= 0) return this.#lastSafe;
-    this.#lastSafe = 0;
+    this.#lastSafe = this.#safeBatch;
     for (const log of this.#logs) {
       scanBatches(this.#files, log, this.#seed, (_, batch) => {
         this.#lastSafe = Math.max(this.#lastSafe, batch.safe);
@@ -147,10 +154,17 @@ export class LogReplay implements Replay {
     this.damages.push(...this.#torn, { file: file.name, offset, what });
   }
 
+  #missingAtEnd(): void {
+    const what = `batches between ${this.lastBatch} and ${this.#safeBatch} are missing`;
+    const file = this.#logs.at(-1)?.name ?? "the log";
+    this.damages.push(...this.#torn, { file, offset: 0, what });
+  }
+
   // A batch waits with its bytes until a later one says that it was safe.
   #take(found: Doubtful): void {
     const { batch, bytes, base, file } = found;
-    if (this.#repair !== "rewrite") return this.#onBatch(batch, found);
+    const isKnown = batch.number <= this.#safeBatch;
+    if (isKnown || this.#repair !== "rewrite") return this.#onBatch(batch, found);
     const doubtful = this.#doubtful;
     let safeCount = 0;
     while (safeCount < doubtful.length && doubtful[safeCount]!.batch.number <= batch.safe) {
@@ -169,6 +183,7 @@ export class LogReplay implements Replay {
       found = this.#rewrite(found);
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
+      this.isSafe = false;
       for (const log of this.#logs) if (this.#files.get(log.number) === log) this.#sync(log);
     }
     for (const { batch, ...where } of found) this.#onBatch(batch, where);

@@ -19,6 +19,11 @@ export interface Manifest {
   seed: number;
   /** Number of the snapshot file; null before the first one. */
   snapshot: number | null;
+  /**
+   * Every batch up to this one is safe. Those behind it say so of each other, but for the last ones;
+   * an orderly end and each start say it of all.
+   */
+  safeBatch: number;
   /** The last batch that is in the snapshot; 0 for none. */
   lastBatch: number;
   /** Log files with a lower number hold records only, no entries that matter. */

@@ -21,7 +21,7 @@ import { type Damage, scanBatches } from "./batch_scan.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import { dataFileName, STATE_DELAYED, STATE_OUT, STATE_READY } from "./format.ts";
 import { LogReplay, type OnLogBatch, type Repair } from "./log_replay.ts";
-import type { Manifest } from "./manifest.ts";
+import { type Manifest, writeManifest } from "./manifest.ts";
 import { PageFormatError, PageReader, type PageRow } from "./page_reader.ts";
 import { PositionTable } from "./position_table.ts";
 
@@ -314,6 +314,10 @@ export function recover(files: DataFiles, manifest: Manifest, repair: Repair): R
   };
   const replay = new LogReplay(files, manifest, { repair, on }).run();
   recovered.lastLogBatch = replay.lastBatch;
+  if (replay.isSafe && replay.lastBatch > manifest.safeBatch) {
+    manifest.safeBatch = replay.lastBatch;
+    writeManifest(files.fs, manifest);
+  }
   recovered.lastBatch = Math.max(recovered.lastBatch, replay.lastBatch);
   recovered.damages.push(...replay.damages);
   recovered.cuts.push(...replay.cuts);
