@@ -16,6 +16,8 @@ const ROOT = new URL("../..", import.meta.url).pathname;
 /** A broker that runs. */
 export interface RunningBroker {
   readonly port: number;
+  /** 0 where nobody asks for it. */
+  readonly httpPort: number;
   /** Processor seconds it has used so far, its children's included. */
   cpuSeconds(): number;
   /** Resident memory, MiB. */
@@ -61,16 +63,16 @@ async function startReprise(
   const store = isDurable ? ["--data-dir", folder] : ["--memory"];
   const args = [...command.slice(1), "--amqp-port", "0", "--http-port", "0", ...store];
   const child = spawn(command[0]!, args, { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] });
-  const port = await new Promise<number>((resolve, reject) => {
+  const ports = await new Promise<Ports>((resolve, reject) => {
     let text = "";
     child.stdout!.on("data", (bytes) => {
       text += bytes;
-      const match = /amqp=\S+:(\d+)/.exec(text);
-      if (match !== null) resolve(Number(match[1]));
+      const match = /amqp=\S+:(\d+) http=\S+:(\d+)\n/.exec(text);
+      if (match !== null) resolve({ port: Number(match[1]), httpPort: Number(match[2]) });
     });
     child.once("exit", (code) => reject(new Error(`${command[0]} ended with ${code}: ${text}`)));
   });
-  return running(child, port, folder);
+  return running(child, ports, folder);
 }
 
 async function startRabbit(): Promise<RunningBroker> {
@@ -95,13 +97,18 @@ async function startRabbit(): Promise<RunningBroker> {
     },
   });
   await answers(port);
-  return running(child, port, folder);
+  return running(child, { port, httpPort: 0 }, folder);
 }
 
-function running(child: ChildProcess, port: number, folder: string): RunningBroker {
+interface Ports {
+  readonly port: number;
+  readonly httpPort: number;
+}
+
+function running(child: ChildProcess, ports: Ports, folder: string): RunningBroker {
   const pid = child.pid!;
   return {
-    port,
+    ...ports,
     cpuSeconds: () => sum(family(pid), cpuSecondsOf),
     residentMiB: () => Math.round(sum(family(pid), residentMiBOf)),
     stop: async () => {

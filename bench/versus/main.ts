@@ -4,10 +4,9 @@
 //   node bench/versus/main.ts --bun=PATH --deno=PATH --node=PATH [--profiles=a,b] [--rounds=5]
 //     [--seconds=5] [--json=FILE]
 
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
+import process from "node:process";
+import { type Blast, compileBlast, runBlast } from "./blast.ts";
 import { type RunningBroker, type Subject, subjects } from "./brokers.ts";
 
 interface Profile {
@@ -15,6 +14,8 @@ interface Profile {
   readonly isDurable: boolean;
   /** Arguments of amqpblast. */
   readonly blast: readonly string[];
+  /** Queues, each with a load of its own; one when left out. */
+  readonly queues?: number;
 }
 
 const PROFILES: readonly Profile[] = [
@@ -24,12 +25,21 @@ const PROFILES: readonly Profile[] = [
   { name: "1KiB", isDurable: false, blast: ["-s", "1024"] },
   { name: "64KiB", isDurable: false, blast: ["-s", "65536"] },
   { name: "publish-only", isDurable: false, blast: ["-y", "0"] },
-  { name: "durable-1", isDurable: true, blast: ["-d", "-c", "1"] },
-  { name: "durable-100", isDurable: true, blast: ["-d", "-c", "100"] },
-  { name: "durable-1000", isDurable: true, blast: ["-d", "-c", "1000"] },
-  { name: "durable-1KiB", isDurable: true, blast: ["-d", "-c", "100", "-s", "1024"] },
-  { name: "durable-64KiB", isDurable: true, blast: ["-d", "-c", "100", "-s", "65536"] },
+  ...durable("durable", []),
+  ...durable("durable-1KiB", ["-s", "1024"]),
+  ...durable("durable-64KiB", ["-s", "65536"]),
+  ...durable("durable-10-queues", [], 10),
 ];
+
+/** Persistent messages with confirms, in windows of 1, 100 and 1000. */
+function durable(name: string, blast: readonly string[], queues = 1): Profile[] {
+  return [1, 100, 1000].map((window) => ({
+    name: `${name}-${window}`,
+    isDurable: true,
+    blast: ["-d", "-c", String(window), ...blast],
+    queues,
+  }));
+}
 
 /** One run of one broker. */
 interface Measured {
@@ -46,29 +56,24 @@ function option(name: string): string | undefined {
   return found?.slice(name.length + 3);
 }
 
-function compileBlast(): string {
-  const program = join(mkdtempSync(join(tmpdir(), "amqpblast-")), "amqpblast");
-  const source = new URL("../amqpblast.c", import.meta.url).pathname;
-  execFileSync("cc", ["-O2", "-w", "-pthread", "-o", program, source]);
-  return program;
-}
-
-function run(
-  blast: string,
+async function run(
+  blast: Blast,
   broker: RunningBroker,
   profile: Profile,
   seconds: number,
-): Measured {
+): Promise<Measured> {
   const cpuBefore = broker.cpuSeconds();
-  const args = ["-p", String(broker.port), "-t", String(seconds), ...profile.blast];
-  const text = execFileSync(blast, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-  const [published, consumed, confirmed] = [...text.matchAll(/(\d+) msg\/s/g)].map((match) =>
-    Number(match[1])
-  );
+  const loads = Array.from({ length: profile.queues ?? 1 }, (_, index) => {
+    const args = ["-t", String(seconds), "-q", `blast-${index}`, ...profile.blast];
+    return runBlast(blast, broker.port, args);
+  });
+  const rates = await Promise.all(loads);
+  const sum = (name: "published" | "consumed" | "confirmed") =>
+    rates.reduce((total, rate) => total + rate[name], 0);
   return {
-    published: published ?? 0,
-    consumed: consumed ?? 0,
-    confirmed: confirmed ?? 0,
+    published: sum("published"),
+    consumed: sum("consumed"),
+    confirmed: sum("confirmed"),
     cpuSeconds: broker.cpuSeconds() - cpuBefore,
     seconds,
     residentMiB: broker.residentMiB(),
@@ -76,15 +81,15 @@ function run(
 }
 
 async function measure(
-  blast: string,
+  blast: Blast,
   subject: Subject,
   profile: Profile,
   seconds: number,
 ): Promise<Measured> {
   const broker = await subject.start(profile.isDurable);
   try {
-    run(blast, broker, profile, 1);
-    return run(blast, broker, profile, seconds);
+    await run(blast, broker, profile, 1);
+    return await run(blast, broker, profile, seconds);
   } finally {
     await broker.stop();
   }
@@ -137,7 +142,8 @@ async function main(): Promise<void> {
     }
     results[profile.name] = byName;
     console.log(
-      `\n${profile.name}: amqpblast ${profile.blast.join(" ")}, ${rounds} x ${seconds} s`,
+      `\n${profile.name}: ${profile.queues ?? 1} x amqpblast ${profile.blast.join(" ")}, ` +
+        `${rounds} x ${seconds} s`,
     );
     console.log("| broker | in msg/s | out msg/s | CPU µs/msg | MiB |\n|---|---|---|---|---|");
     for (const [name, runs] of Object.entries(byName)) {
