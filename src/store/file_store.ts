@@ -164,7 +164,7 @@ export class FileStore implements Store, LogListener {
     this.#keeper.sweep();
     // Every start begins a file: without this, those of a quiet node would be read for ever.
     const isLong = this.recovered.replayedBytes > this.#sizes.snapshotLogBytes ||
-      this.#files.ofKind("log").length > LOG_FILES_MAX;
+      this.recovered.replayedFiles > LOG_FILES_MAX;
     if (isLong) this.#keeper.wantSnapshot();
   }
 
