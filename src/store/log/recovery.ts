@@ -62,6 +62,8 @@ export class Recovered implements BatchVisitor {
   readonly cuts: Damage[] = [];
   /** Bytes of batches read behind the snapshot. */
   replayedBytes = 0;
+  /** Files they were in. */
+  replayedFiles = 0;
   isSnapshotWhole = false;
   #file = 0;
   #batch = 0;
@@ -307,7 +309,10 @@ export function recover(files: DataFiles, manifest: Manifest, repair: Repair): R
   if (manifest.snapshot !== null) readSnapshot(files, manifest, recovered);
   for (const file of files.ofKind("segment")) file.byteLength = files.reader(file).byteLength;
   for (const file of files.ofKind("log")) file.byteLength = files.reader(file).byteLength;
+  let lastFile: DataFile | null = null;
   const on: OnLogBatch = (batch, { bytes, base, file }) => {
+    if (file !== lastFile) recovered.replayedFiles++;
+    lastFile = file;
     recovered.base = base;
     recovered.apply(bytes, batch, file);
     recovered.replayedBytes += batch.end - batch.start;
