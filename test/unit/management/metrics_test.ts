@@ -3,6 +3,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { CAUSE_REJECT } from "../../../src/broker/retry.ts";
 import { Histogram } from "../../../src/broker/metrics.ts";
+import type { StorageInfo } from "../../../src/management/context.ts";
 import { PrometheusText } from "../../../src/management/prometheus_text.ts";
 import { TestChannel } from "../../support/test_broker.ts";
 import { TestManagement } from "../../support/management.ts";
@@ -40,8 +41,48 @@ Deno.test("GET metrics counts retries and measures queues", async () => {
   assertMatch(page.text, /rabbitmq_identity_info\{rabbitmq_node="rabbit@test",/);
 });
 
+const STORAGE: StorageInfo = {
+  folder: "/data",
+  isSynced: true,
+  isReadOnly: false,
+  freeBytes: 5000,
+  freeBytesMin: 1000,
+  isDiskLow: false,
+  files: [
+    { kind: "log", fileCount: 2, byteCount: 300 },
+    { kind: "snapshot", fileCount: 1, byteCount: 40 },
+  ],
+  loggedBytes: 700,
+  syncSeconds: new Histogram([0.001, 0.01]),
+};
+
+Deno.test("GET metrics tells of the data folder, and nothing of one without it", async () => {
+  const management = new TestManagement();
+  assertEquals((await management.request("/metrics")).text.includes("reprise_store_"), false);
+  management.storage = STORAGE;
+  const { text } = await management.request("/metrics");
+  for (
+    const line of [
+      "rabbitmq_disk_space_available_bytes 5000",
+      "rabbitmq_disk_space_available_limit_bytes 1000",
+      "reprise_store_disk_low 0",
+      "reprise_store_read_only 0",
+      'reprise_store_files{kind="log"} 2',
+      'reprise_store_files{kind="snapshot"} 1',
+      'reprise_store_bytes{kind="log"} 300',
+      "reprise_store_logged_bytes_total 700",
+      "reprise_store_sync_seconds_count 0",
+    ]
+  ) assertStringIncludes(text, `\n${line}\n`);
+  management.storage = { ...STORAGE, freeBytes: null };
+  const silent = await management.request("/metrics");
+  assertEquals(silent.text.includes("disk_space_available_bytes"), false);
+});
+
 Deno.test("GET metrics is well formed: every sample has a type and no name comes twice", async () => {
-  const { text } = await new TestManagement().request("/metrics");
+  const management = new TestManagement();
+  management.storage = STORAGE;
+  const { text } = await management.request("/metrics");
   const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((match) => match[1]!);
   assertEquals(new Set(types).size, types.length);
   for (const line of text.trimEnd().split("\n")) {

@@ -1,6 +1,7 @@
 // The overview, and rates that come from two samples.
 
 import { assertEquals } from "@std/assert";
+import { Histogram } from "../../../../src/broker/metrics.ts";
 import { TestManagement } from "../../../support/management.ts";
 
 Deno.test("GET overview has what tools match on", async () => {
@@ -26,6 +27,31 @@ Deno.test("GET overview has what tools match on", async () => {
   });
   assertEquals(overview.contexts[0].port, "15672");
   assertEquals(typeof overview.churn_rates.queue_created, "number");
+});
+
+Deno.test("GET overview tells of the data folder", async () => {
+  const management = new TestManagement();
+  assertEquals((await management.get("/api/overview")).storage, null);
+  management.storage = {
+    folder: "/data",
+    isSynced: false,
+    isReadOnly: true,
+    freeBytes: 5000,
+    freeBytesMin: 9000,
+    isDiskLow: true,
+    files: [{ kind: "log", fileCount: 2, byteCount: 300 }],
+    loggedBytes: 700,
+    syncSeconds: new Histogram([1]),
+  };
+  assertEquals((await management.get("/api/overview")).storage, {
+    folder: "/data",
+    synced: false,
+    read_only: true,
+    disk_free: 5000,
+    disk_free_limit: 9000,
+    disk_free_alarm: true,
+    files: [{ kind: "log", count: 2, bytes: 300 }],
+  });
 });
 
 Deno.test("GET overview picks dotted columns", async () => {
