@@ -226,6 +226,7 @@ class ContentChecker {
       if (this.#isRecord(bytes, pages.row.recordAt)) continue;
       throw new PageFormatError(`the message at position ${pages.row.position} does not check`);
     }
+    pages.checkRecords();
   }
 
   #isRecord(bytes: Uint8Array, at: number): boolean {

@@ -11,6 +11,7 @@ import { StoreFormatError } from "../../../../src/store/log/manifest.ts";
 import { ReadOnlyFileSystem } from "../../../../src/store/read_only_file_system.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
+import { PagedNode } from "../support/paged_node.ts";
 
 const PERSISTENT = { deliveryMode: 2 };
 const LOG = "log-00000001";
@@ -150,6 +151,29 @@ Deno.test("checkStore() says so when the last batch does not check", () => {
   const { cuts, damages, queues } = check(disk);
   assertEquals([damages, cuts[0]!.file], [[], LOG]);
   assertEquals(queues[0]!.bodyBytes, 0);
+});
+
+Deno.test("checkStore() reads pages, too", () => {
+  const node = new PagedNode(new MemoryDisk());
+  node.queue("q");
+  node.publish("q", 0, 600);
+  node.take("q", 50);
+  const disk = node.disk.crash({ kind: "process" });
+  const report = check(disk);
+  assertEquals([report.damages, report.checkedCount], [[], 550]);
+  assertEquals(report.queues[0], {
+    vhost: "/",
+    name: "q",
+    ready: 550,
+    delayed: 0,
+    out: 0,
+    bodyBytes: 550 * 40,
+  });
+  const file = flip(disk, ".300");
+  assertMatch(file, /^segment-/);
+  const { damages } = check(disk);
+  assertEquals(damages.map((damage) => damage.file), [file]);
+  assertMatch(damages[0]!.what, /^the message at position \d+ does not check$/);
 });
 
 Deno.test("checkStore() refuses what is no data folder of this format", () => {
