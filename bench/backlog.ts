@@ -29,9 +29,14 @@ import { FolderFileSystem } from "../src/runtime/file_system.ts";
 import { Scheduler } from "../src/schedule/scheduler.ts";
 import { FileStore } from "../src/store/file_store.ts";
 
-const PER_TURN = 1000;
+// As many as four connections may bring in a turn.
+const PER_TURN_MAX = 1000;
+const BYTES_PER_TURN = 512 * 1024;
 const PREFETCH = 2000;
-const SHORT_COUNT = 200_000;
+const SHORT_COUNT_MAX = 200_000;
+// Of the memory limit, what a short queue takes.
+const SHORT_PART = 8;
+const MESSAGE_OVERHEAD_BYTES = 150;
 const SHORT_RUNS = 5;
 const OWNER = { name: "bench" };
 
@@ -156,10 +161,13 @@ class Node {
   /** Publishes `count` messages, held up where publishers would be. */
   async publish(count: number, seen: (done: number) => void): Promise<Spent> {
     const watch = new Watch();
+    const { bodyStart, bodyEnd } = this.#source;
+    const fitting = Math.ceil(BYTES_PER_TURN / (bodyEnd - bodyStart + MESSAGE_OVERHEAD_BYTES));
+    const perTurn = Math.min(PER_TURN_MAX, fitting);
     for (let done = 0; done < count;) {
       const isBlocked = this.broker.isMemoryBlocked;
       await this.turn(() => {
-        for (let i = 0; i < PER_TURN && done < count && !isBlocked; i++, done++) {
+        for (let i = 0; i < perTurn && done < count && !isBlocked; i++, done++) {
           this.#publisher.publish(this.#source);
         }
       });
@@ -255,12 +263,17 @@ class Memory {
   }
 }
 
-async function measureShort(node: Node): Promise<{ publish: Spent; consume: Spent }> {
+async function measureShort(
+  node: Node,
+  { body, memory }: Request,
+): Promise<{ publish: Spent; consume: Spent }> {
+  const fitting = Math.floor(memory / SHORT_PART / (body + MESSAGE_OVERHEAD_BYTES));
+  const count = Math.min(SHORT_COUNT_MAX, fitting);
   const queue = node.queue();
   const publishes: Spent[] = [];
   const consumes: Spent[] = [];
   for (let run = 0; run < SHORT_RUNS; run++) {
-    publishes.push(await node.publish(SHORT_COUNT, () => {}));
+    publishes.push(await node.publish(count, () => {}));
     consumes.push(await node.consume(queue, () => {}));
   }
   return { publish: median(publishes), consume: median(consumes) };
@@ -273,7 +286,7 @@ function folderBytes(dir: string): number {
 const request = parse(process.argv.slice(2));
 const node = new Node(request);
 const queue = node.queue();
-const short = await measureShort(node);
+const short = await measureShort(node, request);
 const shortBytes = process.memoryUsage().rss;
 node.longestTurnMs = 0;
 const growing = new Memory(request.messages / 100);
