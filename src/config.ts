@@ -40,6 +40,7 @@ export function defaultConfig(): Config {
     amqpPort: 5672,
     httpPort: 15672,
     dataDir: DEFAULT_DATA_DIR,
+    isInMemory: false,
     isSynced: true,
     diskFreeBytesMin: DEFAULT_DISK_FREE_BYTES_MIN,
     logLevel: "warn",
@@ -60,7 +61,9 @@ export function loadCommand(sources: ConfigSources): Command {
   if (other !== undefined) {
     throw ConfigError.forName("flag of check", `--${other.setting.name}`, CHECK_FLAGS);
   }
-  if (config.dataDir === null) throw new ConfigError("check: --memory leaves nothing to check");
+  if (config.isInMemory) {
+    throw new ConfigError("check: memory is set, which leaves nothing to check, use --data-dir");
+  }
   return { kind: "check", dataDir: config.dataDir };
 }
 
@@ -72,7 +75,6 @@ function readConfig(sources: ConfigSources, flags: Flags): Config {
   const path = flags.configPath ?? environment[CONFIG_VARIABLE];
   if (path !== undefined) applyFile(config, readFile(sources, path), path);
   applyEnvironment(config, environment);
-  refuseTwoPlaces(flags);
   // A setting that gives several others a value comes before those that give one of them another.
   const values = [...flags.values].sort((a, b) => orderOf(a.setting) - orderOf(b.setting));
   for (const { setting, text } of values) {
@@ -80,14 +82,11 @@ function readConfig(sources: ConfigSources, flags: Flags): Config {
       throw ConfigError.forValue(`--${setting.name}`, text, setting.accepted);
     }
   }
+  // The last one of a flag is the one that holds.
+  const isMemory = flags.values.findLast(({ setting }) => setting.name === "memory")?.text;
+  const hasFolder = flags.values.some(({ setting }) => setting.name === "data-dir");
+  if (isMemory === "true" && hasFolder) throw ConfigError.forBoth("--memory", "--data-dir");
   return config;
-}
-
-function refuseTwoPlaces(flags: Flags): void {
-  const has = (name: string) => flags.values.some(({ setting }) => setting.name === name);
-  if (has("memory") && has("data-dir")) {
-    throw new ConfigError("--memory and --data-dir exclude each other, use one of them");
-  }
 }
 
 function readEnvironment(sources: ConfigSources): Readonly<Record<string, string>> {

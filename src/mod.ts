@@ -202,7 +202,7 @@ function timeOf(options: BrokerOptions): Time {
 }
 
 function configOf(options: BrokerOptions): Config {
-  const config: Config = { ...defaultConfig(), dataDir: null };
+  const config: Config = { ...defaultConfig(), isInMemory: true };
   const unknown = Object.keys(options).find((key) => !OPTION_NAMES.includes(key));
   if (unknown !== undefined) throw ConfigError.forName("option", unknown, OPTION_NAMES);
   const { clock = "system", users, amqp, http, limits } = options;

@@ -31,10 +31,10 @@ export interface StorageOptions {
 
 /** How a node with these settings keeps things; null for in memory alone. */
 export function storageOf(
-  settings: { dataDir: string | null; isSynced: boolean; diskFreeBytesMin: number },
+  settings: { dataDir: string; isInMemory: boolean; isSynced: boolean; diskFreeBytesMin: number },
 ): StorageOptions | null {
-  const { dataDir, isSynced, diskFreeBytesMin } = settings;
-  return dataDir === null ? null : { folder: dataDir, isSynced, diskFreeBytesMin };
+  const { dataDir, isInMemory, isSynced, diskFreeBytesMin } = settings;
+  return isInMemory ? null : { folder: dataDir, isSynced, diskFreeBytesMin };
 }
 
 /** What {@linkcode Storage.open} needs besides. */

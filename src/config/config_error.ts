@@ -14,6 +14,11 @@ export class ConfigError extends Error {
     return new ConfigError(`${setting}: ${show(value)} is not accepted, use ${accepted}`);
   }
 
+  /** The error for two settings of one source that contradict each other. */
+  static forBoth(one: string, other: string): ConfigError {
+    return new ConfigError(`${one} and ${other} exclude each other, use one of them`);
+  }
+
   /** The error for a name nobody knows. */
   static forName(what: string, name: string, accepted: readonly string[]): ConfigError {
     return new ConfigError(`unknown ${what} ${name}, accepted: ${accepted.join(" ")}`);

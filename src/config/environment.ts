@@ -8,6 +8,8 @@ import { type Config, type Setting, SETTINGS, variableOf } from "./settings.ts";
 export const CONFIG_VARIABLE = "REPRISE_CONFIG";
 
 const PREFIX = "REPRISE_";
+const MEMORY_VARIABLE = "REPRISE_MEMORY";
+const DATA_DIR_VARIABLE = "REPRISE_DATA_DIR";
 
 /** Applies every variable of ours; throws {@linkcode ConfigError} for the first wrong one. */
 export function applyEnvironment(
@@ -26,6 +28,9 @@ export function applyEnvironment(
     const text = environment[name];
     if (text === undefined || setting.applyText(config, text)) continue;
     throw ConfigError.forValue(name, text, setting.accepted);
+  }
+  if (environment[MEMORY_VARIABLE] === "true" && environment[DATA_DIR_VARIABLE] !== undefined) {
+    throw ConfigError.forBoth(`${MEMORY_VARIABLE}=true`, DATA_DIR_VARIABLE);
   }
 }
 

@@ -19,6 +19,9 @@ export function applyFile(config: Config, text: string, path: string): void {
   const { limits, ...top } = objectOf(content, path);
   applyObject(config, top, { settings: TOP_SETTINGS, where: path, others: ["limits"] });
   if (limits !== undefined) applyLimits(config, limits, `${path}: limits`);
+  if (top["memory"] === true && top["dataDir"] !== undefined) {
+    throw ConfigError.forBoth(`${path}: memory`, "dataDir");
+  }
 }
 
 /** Applies an object of limits; `where` names it in errors. */

@@ -18,8 +18,10 @@ export interface Config {
   amqpPort: number;
   /** 0 = any free one. */
   httpPort: number;
-  /** Folder of the store on disk; null keeps everything in memory. */
-  dataDir: string | null;
+  /** Folder of the store on disk. */
+  dataDir: string;
+  /** Whether everything stays in memory; the folder is not used then. */
+  isInMemory: boolean;
   /** False: messages count as safe once the operating system has them. */
   isSynced: boolean;
   /** Publishers wait while the disk of the data folder has less room than this, bytes. */
@@ -107,13 +109,17 @@ const MAIN_SETTINGS: readonly Setting[] = [
     name: "data-dir",
     help: `folder that keeps what must survive (${DEFAULT_DATA_DIR})`,
     kind: folderPath,
-    assign: (config, value) => config.dataDir = value,
+    // A folder named by a stronger source wins over `memory` in a weaker one.
+    assign: (config, value) => {
+      config.dataDir = value;
+      config.isInMemory = false;
+    },
   }),
   setting({
     name: "memory",
     help: "keep everything in memory: nothing survives the end of the process",
     kind: onOff,
-    assign: (config, value) => config.dataDir = value ? null : config.dataDir ?? DEFAULT_DATA_DIR,
+    assign: (config, value) => config.isInMemory = value,
     isSwitch: true,
   }),
   setting({

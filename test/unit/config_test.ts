@@ -55,19 +55,64 @@ Deno.test("loadCommand() reads every main flag in both spellings", () => {
 });
 
 Deno.test("loadCommand() accepts --memory bare, with a value and from the environment", () => {
+  const isInMemory = (...given: Parameters<typeof sources>) => run(...given).isInMemory;
   assertEquals(run([]).dataDir, "reprise-data");
-  assertEquals(run(["--memory"]).dataDir, null);
-  assertEquals(run(["--memory=true", "--amqp-port", "1"]).dataDir, null);
-  assertEquals(run([], { REPRISE_MEMORY: "true" }).dataDir, null);
-  assertEquals(run(["--memory=false"], { REPRISE_MEMORY: "true" }).dataDir, "reprise-data");
+  assertEquals(isInMemory([]), false);
+  assertEquals(isInMemory(["--memory"]), true);
+  assertEquals(isInMemory(["--memory=true", "--amqp-port", "1"]), true);
+  assertEquals(isInMemory([], { REPRISE_MEMORY: "true" }), true);
+  assertEquals(isInMemory(["--memory=false"], { REPRISE_MEMORY: "true" }), false);
+  assertEquals(isInMemory(["--memory", "--memory=false", "--data-dir", "a"]), false);
 });
 
-Deno.test("loadCommand() takes the data folder from every source and refuses two places", () => {
+/** Where a configuration keeps its data. */
+function place(...given: Parameters<typeof sources>): string | null {
+  const { isInMemory, dataDir } = run(...given);
+  return isInMemory ? null : dataDir;
+}
+
+Deno.test("loadCommand() refuses memory and a data folder in one source, whatever their order", () => {
+  const refused = "exclude each other, use one of them";
+  for (const args of [["--data-dir", "a", "--memory"], ["--memory", "--data-dir=a"]]) {
+    assertEquals(refusal(args), `--memory and --data-dir ${refused}`);
+  }
+  const environment = { REPRISE_DATA_DIR: "a", REPRISE_MEMORY: "true" };
+  assertEquals(refusal([], environment), `REPRISE_MEMORY=true and REPRISE_DATA_DIR ${refused}`);
+  for (const f of ['{"dataDir": "a", "memory": true}', '{"memory": true, "dataDir": "a"}']) {
+    assertEquals(refusal(["--config", "f"], {}, { f }), `f: memory and dataDir ${refused}`);
+  }
+  // A contradiction is one also where a stronger source would settle it.
+  assertStringIncludes(refusal(["--memory"], environment), refused);
+});
+
+Deno.test("loadCommand() takes memory or a data folder from the strongest source that says", () => {
+  const memory = { REPRISE_MEMORY: "true" };
+  const folder = { REPRISE_DATA_DIR: "e" };
+  const memoryFile = { f: '{"memory": true}' };
+  const folderFile = { f: '{"dataDir": "f"}' };
+  const file = ["--config", "f"];
+  assertEquals(place(["--data-dir", "a"], memory), "a");
+  assertEquals(place(["--memory"], folder), null);
+  assertEquals(place(["--data-dir", "a", ...file], {}, memoryFile), "a");
+  assertEquals(place(file, folder, memoryFile), "e");
+  assertEquals(place(file, memory, folderFile), null);
+  assertEquals(place(file, {}, memoryFile), null);
+  // Taking memory back gives what the others say.
+  assertEquals(place(["--memory=false"], folder), "e");
+  assertEquals(place(["--memory=false", ...file], memory, folderFile), "f");
+  assertEquals(place(["--memory=false"], memory), "reprise-data");
+  assertEquals(place(file, { REPRISE_MEMORY: "false" }, memoryFile), "reprise-data");
+  // Saying no to memory beside a folder contradicts nothing.
+  assertEquals(place(["--data-dir", "a", "--memory=false"]), "a");
+  assertEquals(place([], { ...folder, REPRISE_MEMORY: "false" }), "e");
+  assertEquals(place(file, {}, { f: '{"memory": false, "dataDir": "f"}' }), "f");
+});
+
+Deno.test("loadCommand() takes the data folder from every source", () => {
   assertEquals(run(["--data-dir", "/tmp/x"]).dataDir, "/tmp/x");
   assertEquals(run([], { REPRISE_DATA_DIR: "y z" }).dataDir, "y z");
   assertEquals(run(["--config", "f"], {}, { f: '{"dataDir": "x"}' }).dataDir, "x");
   assertEquals(run(["--data-dir=a"], { REPRISE_MEMORY: "true" }).dataDir, "a");
-  assertStringIncludes(refusal(["--data-dir", "a", "--memory"]), "exclude each other");
   assertStringIncludes(refusal(["--data-dir="]), '--data-dir: "" is not accepted, use the path');
 });
 
@@ -121,6 +166,9 @@ Deno.test("loadCommand() knows the command that checks a folder", () => {
   assertEquals(check(["check", "--help"]).kind, "help");
   assertStringIncludes(refusal(["check", "--amqp-port", "1"]), "unknown flag of check --amqp-port");
   assertStringIncludes(refusal(["check", "x"]), "unknown argument x");
+  const inMemory = { REPRISE_MEMORY: "true" };
+  assertStringIncludes(refusal(["check"], inMemory), "nothing to check, use --data-dir");
+  assertEquals(check(["check", "--data-dir", "x"], inMemory), { kind: "check", dataDir: "x" });
 });
 
 Deno.test("loadCommand() lets flags win over the environment and the environment over the file", () => {
