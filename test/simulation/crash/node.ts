@@ -26,6 +26,8 @@ export interface World {
   readonly trace: (line: string) => void;
   disk: MemoryDisk;
   life: number;
+  /** Broker time of the last turn. */
+  nowMs: number;
   /** Does something to a store before it is used: a planted bug. */
   readonly tamper: (store: FileStore) => void;
 }

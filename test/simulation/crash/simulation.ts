@@ -6,13 +6,12 @@ import { DiskError } from "../../../src/store/file_system.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
 import { CrashSignal, MemoryDisk } from "../../support/memory_disk.ts";
 import { drain } from "./drain.ts";
+import { type LifeDice, live } from "./live.ts";
 import { type Death, Ledger, Violation } from "./ledger.ts";
 import { Messages } from "./messages.ts";
 import { openStore, SimNode, type World } from "./node.ts";
 import { readRows } from "./rows.ts";
 import { Dice, type Plan, planOf } from "./plan.ts";
-import { planFaults } from "./trouble.ts";
-import { Workload } from "./workload.ts";
 
 /** How a run is started. */
 export interface RunOptions {
@@ -48,33 +47,43 @@ export async function run(seed: number, options: RunOptions = {}): Promise<RunRe
   return simulation.result;
 }
 
+/** Nothing has happened yet. */
+export function newWorld(plan: Plan, options: RunOptions = {}): World {
+  return {
+    plan,
+    ledger: new Ledger(),
+    messages: new Messages(),
+    trace: options.trace ?? (() => {}),
+    disk: new MemoryDisk(),
+    life: 0,
+    nowMs: 1_000_000,
+    tamper: options.tamper ?? (() => {}),
+  };
+}
+
+/** The chances of a plan's lives. */
+export function lifeDice({ seed }: Plan): LifeDice {
+  return {
+    work: new Dice(seed * 8 + 2),
+    io: new Dice(seed * 8 + 3),
+    troubles: new Dice(seed * 8 + 4),
+  };
+}
+
 class Simulation {
   readonly #plan: Plan;
   readonly #world: World;
   readonly #deaths: Dice;
-  readonly #workDice: Dice;
-  readonly #ioDice: Dice;
-  readonly #troubles: Dice;
-  #nowMs = 1_000_000;
+  readonly #dice: LifeDice;
   #operations = 0;
   #snapshots = 0;
   #moves = 0;
 
   constructor(plan: Plan, options: RunOptions) {
     this.#plan = plan;
-    this.#world = {
-      plan,
-      ledger: new Ledger(),
-      messages: new Messages(),
-      trace: options.trace ?? (() => {}),
-      disk: new MemoryDisk(),
-      life: 0,
-      tamper: options.tamper ?? (() => {}),
-    };
+    this.#world = newWorld(plan, options);
     this.#deaths = new Dice(plan.seed * 8 + 1);
-    this.#workDice = new Dice(plan.seed * 8 + 2);
-    this.#ioDice = new Dice(plan.seed * 8 + 3);
-    this.#troubles = new Dice(plan.seed * 8 + 4);
+    this.#dice = lifeDice(plan);
   }
 
   get disk(): MemoryDisk {
@@ -100,7 +109,7 @@ class Simulation {
       const node = this.#start();
       if (node === null) continue;
       try {
-        this.#live(node);
+        live(this.#world, node, this.#dice);
         this.#end(node);
       } catch (error) {
         if (!(error instanceof CrashSignal)) throw error;
@@ -111,7 +120,7 @@ class Simulation {
     this.#world.disk.clearFaults();
     this.#world.disk.quotaBytes = Infinity;
     const last = this.#start()!;
-    this.#operations += await drain(this.#world, last, this.#ioDice);
+    this.#operations += await drain(this.#world, last, this.#dice.io);
   }
 
   #start(): SimNode | null {
@@ -123,7 +132,7 @@ class Simulation {
       disk.crashAfter(passes, this.#deaths.percent(50) ? this.#deaths.prng : null);
     }
     try {
-      return new SimNode(this.#world, this.#nowMs);
+      return new SimNode(this.#world, this.#world.nowMs);
     } catch (error) {
       if (error instanceof DiskError && !isLast) {
         // It refuses to start; somebody repairs the disk.
@@ -133,27 +142,6 @@ class Simulation {
       } else if (!(error instanceof CrashSignal)) throw error;
       this.#die(null);
       return null;
-    }
-  }
-
-  #live(node: SimNode): void {
-    const { trace } = this.#world;
-    const { turnsPerLife, operationsPerTurn, stepMsMax } = this.#plan;
-    const dice = this.#workDice;
-    const workload = new Workload(this.#world, node, dice);
-    node.turn(() => workload.declareAll());
-    const ioPercent = this.#ioDice.pick([20, 60, 90]);
-    for (let turn = 0; turn < turnsPerLife; turn++) {
-      planFaults(this.#world, this.#troubles);
-      const byMs = dice.percent(50) ? 0 : dice.below(stepMsMax * 4) / 4;
-      trace(`turn ${turn} at ${node.nowMs + byMs}, batch ${node.store.openBatch}`);
-      node.turn(() => {
-        const operations = dice.below(operationsPerTurn + 1);
-        for (let i = 0; i < operations; i++) workload.step();
-      }, byMs);
-      this.#nowMs = node.nowMs;
-      node.audit();
-      node.io(this.#ioDice, ioPercent);
     }
   }
 
@@ -180,7 +168,7 @@ class Simulation {
       );
     if (death === "power" && this.#deaths.percent(50)) this.#tryOutcome(outcome());
     this.#world.disk = outcome();
-    this.#nowMs += this.#deaths.pick([0, 10, 3_000]);
+    this.#world.nowMs += this.#deaths.pick([0, 10, 3_000]);
   }
 
   // Another state that the same crash could have left must do as well.
