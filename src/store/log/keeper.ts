@@ -10,6 +10,7 @@ import type { CommitLog } from "./commit_log.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import type { Definitions } from "./definitions.ts";
 import { Evictor } from "./evictor.ts";
+import { BATCH_HEADER_BYTES } from "./format.ts";
 import type { Holdings } from "./holdings.ts";
 import { type Manifest, writeManifest } from "./manifest.ts";
 import { Mover } from "./mover.ts";
@@ -21,6 +22,8 @@ import { SnapshotWriter } from "./snapshot_writer.ts";
 
 // A file is worth emptying when less than this part of it is alive.
 const MOVE_BELOW_RATIO = 0.5;
+// What a group of copied records takes besides them: the head of a batch, and zeros at its end.
+const GROUP_BYTES = BATCH_HEADER_BYTES + 8;
 
 /** What a {@link Keeper} is made of. */
 export interface KeeperParts {
@@ -358,12 +361,21 @@ export class Keeper {
       const isDone = file.kind === "segment" || file.number < this.#manifest.fromLog;
       if (file.isPinned || !isDone || file.liveRecords === 0) continue;
       if (file.liveBytes > file.byteLength * MOVE_BELOW_RATIO) continue;
+      if (this.#copyBytesOf(file) >= file.byteLength) continue;
       // On a full disk there has to be room for what is moved, and some to go on with.
       if (this.isDiskLow && file.liveBytes * 4 > this.#room.freeBytes) continue;
       if (best === null || file.liveBytes < best.liveBytes) best = file;
     }
     const slackBytes = this.isDiskLow ? sizes.moveGroupBytes : sizes.moveSlackBytes;
     return totalBytes > liveBytes * 2 + slackBytes ? best : null;
+  }
+
+  // How large the copy of what lives in a file may get. One that is not smaller than the file would be
+  // the next to be copied, and so on for ever.
+  #copyBytesOf({ liveRecords, liveBytes }: DataFile): number {
+    const { moveGroupRecords, moveGroupBytes } = this.#parts.sizes;
+    const full = Math.floor(liveRecords / moveGroupRecords + liveBytes / moveGroupBytes);
+    return liveBytes + Math.min(liveRecords, full + 1) * GROUP_BYTES;
   }
 
   #report(what: string, error: unknown): void {
