@@ -285,8 +285,10 @@ export class CommitLog {
 
   #sync(): void {
     if (this.#isSyncing || this.#isClosed || !this.#isSynced) return;
-    const first = this.#retained.find((batch) => batch.isWritten);
-    if (first === undefined) return;
+    const first = this.#retained[0];
+    // What stands behind something that the disk has refused is not given up before that: a fresh file
+    // begins with all that is retained, and reading the log back relies on nothing missing in between.
+    if (first === undefined || !first.isWritten) return;
     this.#isSyncing = true;
     const { file } = first;
     const last = this.#retained.findLast((batch) => batch.isWritten && batch.file === file)!;

@@ -1,0 +1,68 @@
+// CommitLog on a disk that refuses: what it writes again is whole, and is read back as it was.
+
+import { assertEquals } from "@std/assert";
+import { restoreBroker } from "../../../../src/broker/recovery.ts";
+import { Prng } from "../../../../src/lib/prng.ts";
+import { FileStore } from "../../../../src/store/file_store.ts";
+import { type Crash, MemoryDisk } from "../../../support/memory_disk.ts";
+import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
+
+const PERSISTENT = { deliveryMode: 2 };
+
+// Each batch fills a log file.
+function start(disk: MemoryDisk): { t: TestBroker; store: FileStore; disk: MemoryDisk } {
+  const store = FileStore.open({
+    fs: disk,
+    logger: { log() {} },
+    isSynced: true,
+    freeBytesMin: 0,
+    residentBytesMax: Infinity,
+    seed: 12345,
+    sizes: { logFileBytes: 50 },
+  });
+  const t = new TestBroker({ store, nowMs: Math.max(1_000_000, store.recovered.lastTimeMs) });
+  restoreBroker(t.broker, store);
+  return { t, store, disk };
+}
+
+function bodies({ t, disk }: { t: TestBroker; disk: MemoryDisk }, name: string): string[] {
+  const queue = t.vhost.queues.get(name)!;
+  const channel = new TestChannel();
+  const found: string[] = [];
+  while (queue.readyCount > 0) {
+    const seen = t.get(queue, channel);
+    if (seen !== null) found.push(seen.body);
+    else if (disk.finishAll() === 0) throw new Error("the queue never gives its message");
+  }
+  return found;
+}
+
+const crashes: Crash[] = [{ kind: "process" }, { kind: "power", prng: new Prng(7) }];
+for (const crash of crashes) {
+  Deno.test(`CommitLog loses nothing when no fresh file is to be had at first (${crash.kind} ends)`, () => {
+    const { t, store, disk } = start(new MemoryDisk());
+    t.queue("q", {}, { durable: true });
+    t.turn();
+    disk.finishAll();
+    // The file of "a" cannot be synced and no fresh one be named; those of "b" and "c" could be synced.
+    disk.failNext("sync", "EIO", "log-");
+    disk.failNext("rename", "EIO", "log-");
+    for (const body of ["a", "b", "c"]) {
+      t.publish("q", body, PERSISTENT);
+      t.turn();
+    }
+    disk.finishAll();
+    assertEquals(store.isReadOnly, true);
+    for (let turns = 0; turns < 5; turns++) {
+      t.turn(100);
+      disk.finishAll();
+    }
+    assertEquals(store.isReadOnly, false);
+    t.publish("q", "d", PERSISTENT);
+    t.turn();
+    disk.finishAll();
+    const next = start(disk.crash(crash));
+    assertEquals(next.store.recovered.damages, []);
+    assertEquals(bodies(next, "q"), ["a", "b", "c", "d"]);
+  });
+}
