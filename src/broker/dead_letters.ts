@@ -13,6 +13,7 @@ import { ByteWriter } from "../lib/byte_writer.ts";
 import { decodeText } from "../lib/text.ts";
 import {
   ENTRY_COUNT_MASK,
+  ENTRY_UNSPENT,
   type MessageSource,
   type ReadWaiter,
   RECORD_BCC,
@@ -36,6 +37,7 @@ export interface DeadLetter {
   ref: number;
   /** Position in the queue; -1 when the message was refused and never stood in it. */
   position: number;
+  /** As the message waited; with ENTRY_UNSPENT if it was out, since that delivery is not counted. */
   entry: number;
   reason: DeadLetterReason;
 }
@@ -173,7 +175,8 @@ export class DeadLetters implements ReadWaiter {
       result.delete("BCC");
     }
     if (!queue.keepsCount) return result;
-    const lastDelivered = lastDeliveredCount(letter, entry & ENTRY_COUNT_MASK);
+    const spent = entry & ENTRY_COUNT_MASK;
+    const lastDelivered = (entry & ENTRY_UNSPENT) === 0 ? spent - 1 : spent;
     if (lastDelivered > 0) result.set(DELIVERY_COUNT_HEADER, longField(lastDelivered));
     else result.delete(DELIVERY_COUNT_HEADER);
     return result;
@@ -232,13 +235,6 @@ export class DeadLetters implements ReadWaiter {
       result.queues[index]!.accept(ref, bodyBytes, Infinity, flags);
     }
   }
-}
-
-// What the last delivery carried. A rejected message brings the entry it was delivered with; one that
-// expired or was dropped while waiting has had its last delivery added already.
-function lastDeliveredCount(letter: DeadLetter, spent: number): number {
-  const wasOut = letter.reason === "rejected" || letter.reason === "delivery_limit";
-  return wasOut ? spent : spent - 1;
 }
 
 function readAddress(view: RecordView): { exchange: string; routingKey: string } {

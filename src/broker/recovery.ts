@@ -3,7 +3,12 @@
 // 4). Called once by the server, before anything is served.
 
 import { ChannelError } from "../amqp/errors.ts";
-import { ENTRY_COUNT_MASK, ENTRY_REDELIVERED, type RecordView } from "../store/port.ts";
+import {
+  ENTRY_COUNT_MASK,
+  ENTRY_REDELIVERED,
+  ENTRY_UNSPENT,
+  type RecordView,
+} from "../store/port.ts";
 import type { FileStore } from "../store/file_store.ts";
 import { STATE_DELAYED, STATE_OUT } from "../store/log/format.ts";
 import type { RecoveredQueue } from "../store/log/recovery.ts";
@@ -171,7 +176,7 @@ function restoreOut(queue: Queue, message: RestoredMessage, view: RecordView): v
   const { ref, position, entry } = message;
   const spent = (entry & ENTRY_COUNT_MASK) + 1;
   if (spent > queue.args.deliveryLimit) {
-    queue.deadLetter(ref, position, entry, "delivery_limit");
+    queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "delivery_limit");
     return;
   }
   const nextEntry = (spent | ENTRY_REDELIVERED) >>> 0;

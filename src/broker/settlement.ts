@@ -2,7 +2,12 @@
 // in its place (spec/retries.md sections 3 and 4). One per queue, called by unacked.ts; the queue does
 // what is decided here.
 
-import { ENTRY_COUNT_MASK, ENTRY_REDELIVERED, type RecordView } from "../store/port.ts";
+import {
+  ENTRY_COUNT_MASK,
+  ENTRY_REDELIVERED,
+  ENTRY_UNSPENT,
+  type RecordView,
+} from "../store/port.ts";
 import { emptyView } from "../store/views.ts";
 import type { Queue } from "./queue.ts";
 import { CAUSE_NACK, CAUSE_REJECT, DELAYS, reactionTo, SPENDS } from "./retry.ts";
@@ -27,7 +32,7 @@ export class Settlement {
   rejected(ref: number, position: number, entry: number): void {
     this.#queue.stats.reject++;
     this.#observeAttempts(entry);
-    this.#queue.deadLetter(ref, position, entry, "rejected");
+    this.#queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "rejected");
   }
 
   /** Comes back for one of the causes of retry.ts. Expiry goes first, then the limit, then the delay. */
@@ -39,17 +44,17 @@ export class Settlement {
     const view = this.#view;
     store.describe(ref, view);
     if (queue.expiryOf(view) <= nowMs) {
-      // Whatever expires is taken to have its last delivery counted, as messages that wait have.
-      return queue.deadLetter(ref, position, entry + 1, "expired");
+      return queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "expired");
     }
     const reaction = reactionTo(queue.args.retry, cause);
-    const spent = (entry & ENTRY_COUNT_MASK) + ((reaction & SPENDS) === 0 ? 0 : 1);
+    const isSpent = (reaction & SPENDS) !== 0;
+    const spent = (entry & ENTRY_COUNT_MASK) + (isSpent ? 1 : 0);
     if (spent > queue.args.deliveryLimit) {
       if (queue.retries !== null) metrics.retryExhausted++;
       this.#observeAttempts(entry);
-      return queue.deadLetter(ref, position, entry, "delivery_limit");
+      return queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "delivery_limit");
     }
-    const nextEntry = (spent | ENTRY_REDELIVERED) >>> 0;
+    const nextEntry = (spent | ENTRY_REDELIVERED | (isSpent ? 0 : ENTRY_UNSPENT)) >>> 0;
     if ((reaction & DELAYS) !== 0 && queue.retries!.delay(ref, position, nextEntry, view)) return;
     queue.takeBack(ref, position, nextEntry, view);
   }

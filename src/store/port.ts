@@ -11,8 +11,10 @@ export const RECORD_BCC = 4;
 
 /** Entry bit: the message has been delivered before (`redelivered` on the next delivery). */
 export const ENTRY_REDELIVERED = 0x80000000;
+/** Entry bit: its last delivery is not among the deliveries spent (spec/retries.md section 8). */
+export const ENTRY_UNSPENT = 0x40000000;
 /** Entry mask: deliveries spent so far (spec/retries.md section 4). */
-export const ENTRY_COUNT_MASK = 0x7fffffff;
+export const ENTRY_COUNT_MASK = 0x3fffffff;
 
 /** The head of a lane can be delivered now. */
 export const HEAD_READY = 1;

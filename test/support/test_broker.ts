@@ -19,6 +19,7 @@ import { Unacked } from "../../src/broker/unacked.ts";
 import { Users } from "../../src/broker/users.ts";
 import type { VHost } from "../../src/broker/vhost.ts";
 import { ByteWriter } from "../../src/lib/byte_writer.ts";
+import type { Logger } from "../../src/lib/logger.ts";
 import { Prng } from "../../src/lib/prng.ts";
 import { decodeText, encodeText } from "../../src/lib/text.ts";
 import { Scheduler } from "../../src/schedule/scheduler.ts";
@@ -116,6 +117,7 @@ export class TestBroker {
       seed?: number;
       nowMs?: number;
       users?: Users;
+      logger?: Logger;
     } = {},
   ) {
     const prng = new Prng(options.seed ?? 1);
@@ -123,7 +125,7 @@ export class TestBroker {
       store: options.store ?? chosenStore((callback) => this.#ended.push(callback)),
       scheduler: new Scheduler(),
       limits: { ...DEFAULT_LIMITS, ...options.limits },
-      logger: { log() {} },
+      logger: options.logger ?? { log() {} },
       users: options.users ?? new Users([]),
       random: () => prng.nextFloat(),
     });

@@ -5,7 +5,14 @@ import { ByteWriter } from "../../lib/byte_writer.ts";
 import { copyBytes, putF64, putU32 } from "../../lib/bytes.ts";
 import { checksum } from "../checksum.ts";
 import type { PagePlace } from "../page.ts";
-import type { DefinitionKind, RecordView, RemovalCause } from "../port.ts";
+import {
+  type DefinitionKind,
+  ENTRY_COUNT_MASK,
+  ENTRY_REDELIVERED,
+  ENTRY_UNSPENT,
+  type RecordView,
+  type RemovalCause,
+} from "../port.ts";
 import { putVarint, VARINT_BYTES_MAX } from "../varint.ts";
 import {
   BATCH_HEADER_BYTES,
@@ -265,13 +272,20 @@ export class BatchWriter {
   }
 }
 
-/** An entry (count and redelivered bit) as the small number that goes to disk. */
+/**
+ * An entry as the small number that goes to disk: twice the deliveries spent, plus 1 if it has been
+ * delivered before. Who has deliveries spent has been delivered, so an even number above 0 is free to
+ * say that the last delivery was not spent.
+ */
 export function packEntry(entry: number): number {
-  return (entry & 0x7fffffff) * 2 + (entry >>> 31);
+  const count = entry & ENTRY_COUNT_MASK;
+  const isUnspent = (entry & ENTRY_UNSPENT) !== 0 && count > 0;
+  return count * 2 + (isUnspent ? 0 : entry >>> 31);
 }
 
-/** The entry that {@link packEntry} made `packed` from. */
+/** The entry that {@link packEntry} made `packed` from; without deliveries spent, none is the last. */
 export function unpackEntry(packed: number): number {
   const count = Math.floor(packed / 2);
-  return packed % 2 === 0 ? count : (count | 0x80000000) >>> 0;
+  if (packed % 2 !== 0) return (count | ENTRY_REDELIVERED) >>> 0;
+  return count === 0 ? 0 : (count | ENTRY_REDELIVERED | ENTRY_UNSPENT) >>> 0;
 }
