@@ -48,6 +48,7 @@ export const BEHAVIOUR: readonly string[] = [
   "test/unit/session",
   "test/unit/broker",
   "test/unit/management",
+  "model",
   "simulation",
 ];
 

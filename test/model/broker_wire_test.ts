@@ -7,6 +7,7 @@ import { textField } from "../../src/amqp/field_value.ts";
 import * as M from "../../src/amqp/methods_gen.ts";
 import type { ClientChannel } from "../support/client_channel.ts";
 import { table } from "../support/test_broker.ts";
+import { IS_ON_DISK } from "../support/chosen_store.ts";
 import { TestNode } from "../support/test_node.ts";
 
 function list(...keys: string[]): FieldValue {
@@ -119,7 +120,8 @@ const REFUSED: [string, Act, number, string][] = [
     "a queue with another TTL",
     (c) => {
       c.queue("ttl", { "x-message-ttl": 5 });
-      c.send(M.QUEUE_DECLARE, { queue: "ttl", arguments: table({ "x-message-ttl": 6 }) });
+      const args = table({ "x-message-ttl": 6 });
+      c.send(M.QUEUE_DECLARE, { queue: "ttl", durable: IS_ON_DISK, arguments: args });
     },
     406,
     "PRECONDITION_FAILED - inequivalent arg 'x-message-ttl' for queue 'ttl' in vhost '/': " +

@@ -6,6 +6,7 @@ import type { FieldValue } from "../../src/amqp/field_value.ts";
 import { longField, textField } from "../../src/amqp/field_value.ts";
 import * as M from "../../src/amqp/methods_gen.ts";
 import { type Plain, table } from "../support/test_broker.ts";
+import { IS_ON_DISK } from "../support/chosen_store.ts";
 import { TestNode } from "../support/test_node.ts";
 
 const MIN = "x-delayed-retry-min";
@@ -170,7 +171,7 @@ Deno.test("queue.declare again compares retry arguments as given, inert ones as 
     const queue = `q${index}`;
     client.channel().queue(queue, first);
     const channel = client.channel();
-    channel.send(M.QUEUE_DECLARE, { queue, arguments: table(second) });
+    channel.send(M.QUEUE_DECLARE, { queue, durable: IS_ON_DISK, arguments: table(second) });
     const { replyCode, replyText } = channel.takeClose();
     assertEquals(replyCode, 406);
     assertStringIncludes(
