@@ -11,6 +11,7 @@ import {
 } from "../store/port.ts";
 import type { FileStore } from "../store/file_store.ts";
 import { STATE_DELAYED, STATE_OUT } from "../store/log/format.ts";
+import { emptyRow } from "../store/log/recovered_rows.ts";
 import type { RecoveredQueue } from "../store/log/recovery.ts";
 import type { PagePlace } from "../store/page.ts";
 import { emptyView } from "../store/views.ts";
@@ -44,9 +45,9 @@ export function restoreBroker(broker: Broker, store: FileStore): RestoredCounts 
   restoreExchanges(broker, recovered.definitions.exchange.values());
   const queues = restoreQueues(broker, recovered.definitions.queue.values());
   restoreBindings(broker, recovered.definitions.binding.values());
-  for (const [queueId, rows] of recovered.queues) {
+  for (const [queueId, found] of recovered.queues) {
     const queue = queues.get(queueId);
-    if (queue !== undefined) restoreMessages(queue, rows, { store, counts });
+    if (queue !== undefined) restoreMessages(queue, found, { store, counts });
   }
   counts.queues = queues.size;
   store.restored();
@@ -103,31 +104,22 @@ function restoreMessages(
   recovered: RecoveredQueue,
   to: { store: FileStore; counts: RestoredCounts },
 ): void {
-  const { rows } = recovered;
   const view = emptyView();
+  const message = { ...emptyRow(), ref: 0, queueId: queue.id, position: 0 };
   const pages = [...recovered.pages.values()].sort((a, b) => b.first - a.first);
-  for (const position of rows.positions()) {
-    while (pages.length > 0 && pages.at(-1)!.first < position) restorePage(queue, pages.pop()!, to);
-    const row = rows.find(position);
-    const message = {
-      queueId: queue.id,
-      position,
-      file: rows.file[row]!,
-      offset: rows.offset[row]!,
-      recordBytes: rows.recordBytes[row]!,
-      state: rows.state[row]!,
-      entry: rows.entry[row]!,
-      dueMs: rows.dueMs[row]!,
-      flags: rows.flags[row]!,
-      priority: rows.priority[row]!,
-      bodyBytes: rows.bodyBytes[row]!,
-      arrivalMs: rows.arrivalMs[row]!,
-      expiryMs: rows.expiryMs[row]!,
-    };
-    const ref = to.store.adopt(message);
-    if (ref === 0) to.counts.missing++;
-    else restoreMessage(queue, { ref, ...message }, view, to.counts);
-  }
+  let nextPageAt = pages.at(-1)?.first ?? Infinity;
+  const { rows } = recovered.positions;
+  recovered.positions.each((position, row) => {
+    while (nextPageAt < position) {
+      restorePage(queue, pages.pop()!, to);
+      nextPageAt = pages.at(-1)?.first ?? Infinity;
+    }
+    rows.get(row, message);
+    message.position = position;
+    message.ref = to.store.adopt(message);
+    if (message.ref === 0) to.counts.missing++;
+    else restoreMessage(queue, message, view, to.counts);
+  });
   while (pages.length > 0) restorePage(queue, pages.pop()!, to);
   queue.lane.nextPosition = Math.max(queue.lane.nextPosition, recovered.lastPosition + 1);
 }

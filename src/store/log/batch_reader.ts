@@ -9,6 +9,7 @@ import type { DefinitionKind, RemovalCause } from "../port.ts";
 import { VarintReader } from "../varint.ts";
 import { type BatchChain, type Placed, unpackEntry } from "./batch_writer.ts";
 import * as format from "./format.ts";
+import { emptyRow } from "./recovered_rows.ts";
 
 /** What a record's entry says, without its bytes. */
 export interface RecordMeta {
@@ -103,11 +104,13 @@ export class EntryReader {
     checksum: 0,
     partsAt: 0,
   };
+  readonly #placed: Placed = { ...emptyRow(), queueId: 0, position: 0 };
 
   /** Tells `visitor` every entry of a batch. @throws BatchFormatError, VarintError */
   read(bytes: Uint8Array, batch: BatchPlace, visitor: BatchVisitor): void {
     const reader = this.#reader;
     reader.reset(bytes, batch.payloadStart, batch.end);
+    this.#record.offset = -1;
     while (!reader.done) {
       const at = reader.at;
       const type = this.#u8();
@@ -138,11 +141,10 @@ export class EntryReader {
         const queueId = reader.next();
         const position = reader.next();
         const recordAt = at - reader.next();
-        return visitor.enqueued(
-          queueId,
-          position,
-          this.recordAt(reader.bytes, recordAt, reader.end),
-        );
+        // Nearly always the entry before.
+        const isRead = this.#record.offset === recordAt;
+        if (!isRead) this.recordAt(reader.bytes, recordAt, reader.end);
+        return visitor.enqueued(queueId, position, this.#record);
       }
       case format.ENTRY_PLACED:
         return visitor.placed(this.#readPlaced());
@@ -224,34 +226,22 @@ export class EntryReader {
 
   #readPlaced(): Placed {
     const reader = this.#reader;
-    const queueId = reader.next();
-    const position = reader.next();
-    const file = reader.next();
-    const offset = reader.next();
-    const recordBytes = reader.next();
-    const state = this.#u8();
-    const entry = unpackEntry(reader.next());
-    const dueMs = state === format.STATE_DELAYED ? reader.next() : 0;
+    const placed = this.#placed;
+    placed.queueId = reader.next();
+    placed.position = reader.next();
+    placed.file = reader.next();
+    placed.offset = reader.next();
+    placed.recordBytes = reader.next();
+    placed.state = this.#u8();
+    placed.entry = unpackEntry(reader.next());
+    placed.dueMs = placed.state === format.STATE_DELAYED ? reader.next() : 0;
     const flags = this.#u8();
-    const priority = this.#u8();
-    const bodyBytes = reader.next();
-    const arrivalMs = this.#f64();
-    const expiryMs = (flags & format.RECORD_HAS_EXPIRY) === 0 ? Infinity : this.#f64();
-    return {
-      queueId,
-      position,
-      file,
-      offset,
-      recordBytes,
-      state,
-      entry,
-      dueMs,
-      flags: flags & ~format.RECORD_HAS_EXPIRY,
-      priority,
-      bodyBytes,
-      arrivalMs,
-      expiryMs,
-    };
+    placed.flags = flags & ~format.RECORD_HAS_EXPIRY;
+    placed.priority = this.#u8();
+    placed.bodyBytes = reader.next();
+    placed.arrivalMs = this.#f64();
+    placed.expiryMs = (flags & format.RECORD_HAS_EXPIRY) === 0 ? Infinity : this.#f64();
+    return placed;
   }
 
   #readPagePlace(): PagePlace {

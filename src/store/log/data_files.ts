@@ -48,6 +48,7 @@ export interface UnnamedFile {
 export class DataFiles {
   readonly fs: FileSystem;
   readonly #files = new Map<number, DataFile>();
+  readonly #ofKind: Partial<Record<DataFileKind, readonly DataFile[]>> = {};
   /** Oldest use first. */
   readonly #readers = new Map<number, FileHandle>();
   #lastNumber = 0;
@@ -61,16 +62,27 @@ export class DataFiles {
     for (const name of this.fs.list("")) {
       const parsed = parseDataFileName(name);
       if (parsed === null) continue;
-      this.#files.set(parsed.number, new DataFile(parsed.kind, parsed.number));
+      this.#add(new DataFile(parsed.kind, parsed.number));
       this.#lastNumber = Math.max(this.#lastNumber, parsed.number);
     }
   }
 
-  /** The files of one kind, lowest number first. */
-  ofKind(kind: DataFileKind): DataFile[] {
-    return [...this.#files.values()]
-      .filter((file) => file.kind === kind)
-      .sort((a, b) => a.number - b.number);
+  /** The files of one kind, lowest number first, as they are now. */
+  ofKind(kind: DataFileKind): readonly DataFile[] {
+    // Housekeeping looks at them every turn.
+    let files = this.#ofKind[kind];
+    if (files === undefined) {
+      files = [...this.#files.values()]
+        .filter((file) => file.kind === kind)
+        .sort((a, b) => a.number - b.number);
+      this.#ofKind[kind] = files;
+    }
+    return files;
+  }
+
+  #add(file: DataFile): void {
+    this.#files.set(file.number, file);
+    delete this.#ofKind[file.kind];
   }
 
   get isEmpty(): boolean {
@@ -98,7 +110,7 @@ export class DataFiles {
       handle.close();
       throw error;
     }
-    this.#files.set(file.number, file);
+    this.#add(file);
     return { file, handle };
   }
 
@@ -118,7 +130,7 @@ export class DataFiles {
       name: () => {
         this.fs.rename(draftName, file.name);
         this.fs.syncFolder("");
-        this.#files.set(file.number, file);
+        this.#add(file);
       },
       discard: () => {
         handle.close();
@@ -156,6 +168,7 @@ export class DataFiles {
     this.#readers.get(file.number)?.close();
     this.#readers.delete(file.number);
     this.#files.delete(file.number);
+    delete this.#ofKind[file.kind];
     this.fs.remove(file.name);
   }
 

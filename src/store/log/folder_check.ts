@@ -11,6 +11,7 @@ import { type DataFileKind, dataFileName, STATE_DELAYED, STATE_OUT } from "./for
 import { type Manifest, readManifest, StoreFormatError } from "./manifest.ts";
 import { PageFormatError, PageReader } from "./page_reader.ts";
 import { RecordFiles } from "./record_files.ts";
+import { emptyRow } from "./recovered_rows.ts";
 import { recover, type Recovered, type RecoveredPage } from "./recovery.ts";
 
 const WINDOW_BYTES = 8 * 1024 * 1024;
@@ -57,8 +58,12 @@ export function checkStore(fs: FileSystem): FolderReport {
     files.scan();
     const recovered = recover(files, manifest, "none");
     const checker = new ContentChecker(files, manifest);
-    for (const { rows, pages } of recovered.queues.values()) {
-      for (const index of rows.indexes()) checker.add(rows.file[index]!, rows.offset[index]!);
+    const row = emptyRow();
+    for (const { positions, pages } of recovered.queues.values()) {
+      positions.each((_, index) => {
+        recovered.rows.get(index, row);
+        checker.add(row.file, row.offset);
+      });
       for (const page of pages.values()) checker.addPage(page);
     }
     checker.run();
@@ -84,19 +89,21 @@ export function checkStore(fs: FileSystem): FolderReport {
 
 function queueReports(recovered: Recovered): QueueReport[] {
   const reports: QueueReport[] = [];
+  const row = emptyRow();
   for (const value of recovered.definitions.queue.values()) {
     const { id, vhost, name } = value as { id: number; vhost: string; name: string };
     const report = { vhost, name, ready: 0, delayed: 0, out: 0, bodyBytes: 0 };
     reports.push(report);
     const queue = recovered.queues.get(id);
     if (queue === undefined) continue;
-    const { rows, pages } = queue;
-    for (const index of rows.indexes()) {
-      report.bodyBytes += rows.bodyBytes[index]!;
-      if (rows.state[index] === STATE_OUT) report.out++;
-      else if (rows.state[index] === STATE_DELAYED) report.delayed++;
+    const { positions, pages } = queue;
+    positions.each((_, index) => {
+      recovered.rows.get(index, row);
+      report.bodyBytes += row.bodyBytes;
+      if (row.state === STATE_OUT) report.out++;
+      else if (row.state === STATE_DELAYED) report.delayed++;
       else report.ready++;
-    }
+    });
     for (const page of pages.values()) {
       report.ready += page.count;
       report.bodyBytes += page.bodyBytes;

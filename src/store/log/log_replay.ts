@@ -62,7 +62,7 @@ export class LogReplay implements Replay {
   readonly cuts: Damage[] = [];
   readonly #files: DataFiles;
   readonly #seed: number;
-  readonly #logs: DataFile[];
+  readonly #logs: readonly DataFile[];
   readonly #repair: Repair;
   readonly #onBatch: OnLogBatch;
   #doubtful: Doubtful[] = [];
@@ -89,7 +89,7 @@ export class LogReplay implements Replay {
   /** Reads everything. @throws DiskError */
   run(): this {
     const logs = this.#logs;
-    const ends = logs.map((_, index) => this.#firstNumber(logs.slice(index + 1)));
+    const ends = this.#ends();
     for (let index = 0; index < logs.length && this.#cut === null; index++) {
       this.#readFile(index, ends[index]!);
     }
@@ -101,16 +101,18 @@ export class LogReplay implements Replay {
     return this;
   }
 
-  // The lowest number in some files: copies of it and of what follows in earlier files do not count.
-  #firstNumber(logs: readonly DataFile[]): number {
+  // For each file the lowest number in any later one: copies of that and of what follows do not count.
+  #ends(): number[] {
+    const ends: number[] = [];
     let first = Infinity;
-    for (const log of logs) {
+    for (const log of this.#logs.toReversed()) {
+      ends.unshift(first);
       scanBatches(this.#files, log, this.#seed, (_, batch) => {
         first = Math.min(first, batch.number);
         return false;
       });
     }
-    return first;
+    return ends;
   }
 
   #readFile(index: number, end: number): void {
@@ -162,7 +164,7 @@ export class LogReplay implements Replay {
 
   // A batch waits with its bytes until a later one says that it was safe.
   #take(found: Doubtful): void {
-    const { batch, bytes, base, file } = found;
+    const { batch } = found;
     const isKnown = batch.number <= this.#safeBatch;
     if (isKnown || this.#repair !== "rewrite") return this.#onBatch(batch, found);
     const doubtful = this.#doubtful;
@@ -172,8 +174,7 @@ export class LogReplay implements Replay {
       this.#onBatch(safe, where);
     }
     doubtful.splice(0, safeCount);
-    const kept = bytes.slice(batch.start, batch.end);
-    doubtful.push({ batch: moved(batch, 0), bytes: kept, base: base + batch.start, file });
+    doubtful.push(found);
   }
 
   // Where no new file can be had, the old ones are synced: better than not to start.
@@ -196,10 +197,10 @@ export class LogReplay implements Replay {
     try {
       const copies = found.map((doubtful): Doubtful => {
         const { batch, bytes } = doubtful;
-        const base = file.byteLength;
-        handle.write(bytes, 0, bytes.length, base);
-        file.byteLength += bytes.length;
-        return { batch, bytes, base, file };
+        const offset = file.byteLength;
+        handle.write(bytes, batch.start, batch.end, offset);
+        file.byteLength += batch.end - batch.start;
+        return { batch, bytes, base: offset - batch.start, file };
       });
       handle.syncNow();
       fresh.name();
@@ -226,10 +227,4 @@ export class LogReplay implements Replay {
       handle.close();
     }
   }
-}
-
-// The batch in bytes that begin with it.
-function moved(batch: BatchPlace, start: number): BatchPlace {
-  const by = start - batch.start;
-  return { ...batch, start, payloadStart: batch.payloadStart + by, end: batch.end + by };
 }

@@ -1,178 +1,100 @@
-// The positions of one queue while its state is rebuilt: a hash table from position to what is known of
-// the message there. Made by recovery, thrown away when the broker has taken the messages over.
+// The positions of one queue while its state is rebuilt: which row of RecoveredRows tells of the message
+// at a position. Positions are nearly dense, so blocks of adjacent ones are found by number and hold
+// their rows side by side. Made by recovery, thrown away when the broker has taken the messages over.
 
-/** Columns a row has. */
-export interface PositionRow {
-  file: number;
-  offset: number;
-  recordBytes: number;
-  state: number;
-  entry: number;
-  dueMs: number;
-  flags: number;
-  priority: number;
-  bodyBytes: number;
-  arrivalMs: number;
-  expiryMs: number;
+import { NO_ROW, type RecoveredRows } from "./recovered_rows.ts";
+
+const BLOCK_POSITIONS = 128;
+
+/** Adjacent positions. */
+class PositionBlock {
+  readonly rows = new Uint32Array(BLOCK_POSITIONS);
+  count = 0;
 }
 
-const CAPACITY_MIN = 16;
-const EMPTY = 0;
-const USED = 1;
-const GONE = 2;
-
-/** Rows by position; open addressing over flat arrays. */
+/** Rows by position. */
 export class PositionTable {
-  /** Rows in the table. */
+  /** Positions in the table. */
   count = 0;
-  #filled = 0;
-  #capacity = 0;
-  #use!: Uint8Array;
-  #position!: Float64Array;
-  /** The batch that the row tells the state before; older entries have nothing to add. */
-  since!: Float64Array;
-  file!: Uint32Array;
-  offset!: Uint32Array;
-  recordBytes!: Uint32Array;
-  state!: Uint8Array;
-  entry!: Uint32Array;
-  dueMs!: Float64Array;
-  flags!: Uint8Array;
-  priority!: Uint8Array;
-  bodyBytes!: Uint32Array;
-  arrivalMs!: Float64Array;
-  expiryMs!: Float64Array;
+  readonly rows: RecoveredRows;
+  readonly #blocks = new Map<number, PositionBlock>();
+  // Neighbours follow each other, nearly always.
+  #lastNumber = -1;
+  #lastBlock: PositionBlock | undefined = undefined;
 
-  constructor() {
-    this.#allocate(CAPACITY_MIN);
+  constructor(rows: RecoveredRows) {
+    this.rows = rows;
   }
 
-  /** Index of a position's row, or -1. */
+  #blockOf(number: number): PositionBlock | undefined {
+    if (number === this.#lastNumber) return this.#lastBlock;
+    this.#lastNumber = number;
+    this.#lastBlock = this.#blocks.get(number);
+    return this.#lastBlock;
+  }
+
+  /** The row of a position, or NO_ROW. */
   find(position: number): number {
-    let index = slotOf(position, this.#capacity);
-    while (this.#use[index] !== EMPTY) {
-      if (this.#use[index] === USED && this.#position[index] === position) return index;
-      index = (index + 1) & (this.#capacity - 1);
-    }
-    return -1;
+    const number = Math.floor(position / BLOCK_POSITIONS);
+    const block = this.#blockOf(number);
+    return block === undefined ? NO_ROW : block.rows[position - number * BLOCK_POSITIONS]!;
   }
 
-  /** Index of a position's row, made if there is none; its columns are the caller's to set. */
+  /** The row of a position, made if there is none; its columns are the caller's to set. */
   put(position: number): number {
-    const found = this.find(position);
-    if (found >= 0) return found;
-    if (this.#filled * 2 >= this.#capacity) this.#rehash();
-    let index = slotOf(position, this.#capacity);
-    while (this.#use[index] === USED) index = (index + 1) & (this.#capacity - 1);
-    if (this.#use[index] === EMPTY) this.#filled++;
-    this.#use[index] = USED;
-    this.#position[index] = position;
-    this.since[index] = 0;
+    const known = this.find(position);
+    if (known !== NO_ROW) return known;
+    const row = this.rows.allocate();
+    this.#enter(position, row);
+    return row;
+  }
+
+  /** Removes a position that is in the table. */
+  remove(position: number): void {
+    this.rows.free(this.#leave(position));
+  }
+
+  /** The row of a position that is in the table is that of another, free one from now on. */
+  move(position: number, newPosition: number): void {
+    this.#enter(newPosition, this.#leave(position));
+  }
+
+  #enter(position: number, row: number): void {
+    const number = Math.floor(position / BLOCK_POSITIONS);
+    let block = this.#blockOf(number);
+    if (block === undefined) {
+      block = new PositionBlock();
+      this.#blocks.set(number, block);
+      this.#lastBlock = block;
+    }
+    block.rows[position - number * BLOCK_POSITIONS] = row;
+    block.count++;
     this.count++;
-    return index;
   }
 
-  /** Removes the row at an index. */
-  remove(index: number): void {
-    this.#use[index] = GONE;
+  #leave(position: number): number {
+    const number = Math.floor(position / BLOCK_POSITIONS);
+    const block = this.#blockOf(number)!;
+    const index = position - number * BLOCK_POSITIONS;
+    const row = block.rows[index]!;
+    block.rows[index] = NO_ROW;
     this.count--;
-  }
-
-  /** Sets every column but `since`. */
-  set(index: number, row: PositionRow): void {
-    this.file[index] = row.file;
-    this.offset[index] = row.offset;
-    this.recordBytes[index] = row.recordBytes;
-    this.state[index] = row.state;
-    this.entry[index] = row.entry;
-    this.dueMs[index] = row.dueMs;
-    this.flags[index] = row.flags;
-    this.priority[index] = row.priority;
-    this.bodyBytes[index] = row.bodyBytes;
-    this.arrivalMs[index] = row.arrivalMs;
-    this.expiryMs[index] = row.expiryMs;
-  }
-
-  /** Copies the columns of one row to another, `since` included. */
-  copy(from: number, to: number): void {
-    for (const column of this.#columns()) column[to] = column[from]!;
-  }
-
-  /** Indexes of all rows, in no order. */
-  *indexes(): Iterable<number> {
-    for (let index = 0; index < this.#capacity; index++) {
-      if (this.#use[index] === USED) yield index;
+    if (--block.count === 0) {
+      this.#blocks.delete(number);
+      this.#lastBlock = undefined;
     }
+    return row;
   }
 
-  /** All positions, in rising order. */
-  positions(): Float64Array {
-    const positions = new Float64Array(this.count);
-    let at = 0;
-    for (let index = 0; index < this.#capacity; index++) {
-      if (this.#use[index] === USED) positions[at++] = this.#position[index]!;
-    }
-    return positions.sort();
-  }
-
-  #columns(): (Uint8Array | Uint32Array | Float64Array)[] {
-    return [
-      this.since,
-      this.file,
-      this.offset,
-      this.recordBytes,
-      this.state,
-      this.entry,
-      this.dueMs,
-      this.flags,
-      this.priority,
-      this.bodyBytes,
-      this.arrivalMs,
-      this.expiryMs,
-    ];
-  }
-
-  #allocate(capacity: number): void {
-    this.#capacity = capacity;
-    this.#use = new Uint8Array(capacity);
-    this.#position = new Float64Array(capacity);
-    this.since = new Float64Array(capacity);
-    this.file = new Uint32Array(capacity);
-    this.offset = new Uint32Array(capacity);
-    this.recordBytes = new Uint32Array(capacity);
-    this.state = new Uint8Array(capacity);
-    this.entry = new Uint32Array(capacity);
-    this.dueMs = new Float64Array(capacity);
-    this.flags = new Uint8Array(capacity);
-    this.priority = new Uint8Array(capacity);
-    this.bodyBytes = new Uint32Array(capacity);
-    this.arrivalMs = new Float64Array(capacity);
-    this.expiryMs = new Float64Array(capacity);
-  }
-
-  // Doubles, or only sweeps the gone rows out when they are what fills the table.
-  #rehash(): void {
-    const use = this.#use;
-    const position = this.#position;
-    const before = this.#columns();
-    this.#allocate(this.count * 4 > this.#capacity ? this.#capacity * 2 : this.#capacity);
-    this.count = 0;
-    this.#filled = 0;
-    const after = this.#columns();
-    for (let index = 0; index < use.length; index++) {
-      if (use[index] !== USED) continue;
-      const to = this.put(position[index]!);
-      for (let column = 0; column < after.length; column++) {
-        after[column]![to] = before[column]![index]!;
+  /** Visits all positions in rising order; the one that is visited may be removed. */
+  each(visit: (position: number, row: number) => void): void {
+    for (const number of Float64Array.from(this.#blocks.keys()).sort()) {
+      const { rows } = this.#blocks.get(number)!;
+      const base = number * BLOCK_POSITIONS;
+      for (let index = 0; index < BLOCK_POSITIONS; index++) {
+        const row = rows[index]!;
+        if (row !== NO_ROW) visit(base + index, row);
       }
     }
   }
-}
-
-// Positions are dense, so nearly any spread does; the multiplication keeps runs from piling up.
-function slotOf(position: number, capacity: number): number {
-  const low = position >>> 0;
-  const high = (position / 0x1_0000_0000) >>> 0;
-  const hash = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
-  return (hash ^ (hash >>> 15)) & (capacity - 1);
 }

@@ -24,6 +24,7 @@ import { LogReplay, type OnLogBatch, type Repair } from "./log_replay.ts";
 import { type Manifest, writeManifest } from "./manifest.ts";
 import { PageFormatError, PageReader, type PageRow } from "./page_reader.ts";
 import { PositionTable } from "./position_table.ts";
+import { emptyRow, NO_ROW, RecoveredRows } from "./recovered_rows.ts";
 
 /** A page as it was found. */
 export interface RecoveredPage extends PagePlace {
@@ -33,7 +34,8 @@ export interface RecoveredPage extends PagePlace {
 
 /** One queue as it was found. */
 export interface RecoveredQueue {
-  readonly rows: PositionTable;
+  /** Those that are not in pages. */
+  readonly positions: PositionTable;
   /** By first position. */
   readonly pages: Map<number, RecoveredPage>;
   /** The highest position that was ever used, as far as is known. */
@@ -48,6 +50,7 @@ export class Recovered implements BatchVisitor {
     binding: new Map(),
   };
   readonly queues: Map<number, RecoveredQueue> = new Map();
+  readonly rows: RecoveredRows = new RecoveredRows();
   /** Highest queue id that was ever used. */
   queueIdMax = 0;
   /** The last batch of the log. */
@@ -67,6 +70,9 @@ export class Recovered implements BatchVisitor {
   isSnapshotWhole = false;
   #file = 0;
   #batch = 0;
+  readonly #row = emptyRow();
+  #lastQueueId = -1;
+  #lastQueue: RecoveredQueue | null = null;
   readonly #reader = new EntryReader();
   readonly #files: DataFiles;
   readonly #pageReader: PageReader;
@@ -85,42 +91,50 @@ export class Recovered implements BatchVisitor {
     this.#reader.read(bytes, batch, this);
   }
 
-  /** The rows of a queue. */
+  /** What is known of a queue. */
   queue(queueId: number): RecoveredQueue {
+    if (queueId === this.#lastQueueId) return this.#lastQueue!;
     let queue = this.queues.get(queueId);
     if (queue === undefined) {
-      queue = { rows: new PositionTable(), pages: new Map(), lastPosition: 0 };
+      queue = { positions: new PositionTable(this.rows), pages: new Map(), lastPosition: 0 };
       this.queues.set(queueId, queue);
     }
+    this.#lastQueueId = queueId;
+    this.#lastQueue = queue;
     return queue;
   }
 
-  /** Index of the row an entry of this batch is about, -1 when it has nothing to add. */
-  #rowOf(rows: PositionTable, position: number): number {
-    const index = rows.find(position);
-    return index >= 0 && rows.since[index]! > this.#batch ? -1 : index;
+  /** The row an entry of this batch is about, NO_ROW when it has nothing to add. */
+  #rowOf(positions: PositionTable, position: number): number {
+    const row = positions.find(position);
+    return row !== NO_ROW && this.rows.sinceOf(row) > this.#batch ? NO_ROW : row;
+  }
+
+  // Whether a later state of the position is known already.
+  #isKnown(positions: PositionTable, position: number): boolean {
+    const row = positions.find(position);
+    return row !== NO_ROW && this.rows.sinceOf(row) > this.#batch;
   }
 
   // --- entries
 
   enqueued(queueId: number, position: number, record: RecordMeta): void {
     const queue = this.queue(queueId);
-    queue.lastPosition = Math.max(queue.lastPosition, position);
-    const known = queue.rows.find(position);
-    if (known >= 0 && queue.rows.since[known]! > this.#batch) return;
-    queue.rows.set(queue.rows.put(position), {
-      file: this.#file,
-      offset: this.#base + record.offset,
-      recordBytes: record.recordBytes,
-      state: STATE_READY,
-      entry: 0,
-      dueMs: 0,
-      flags: record.flags,
-      priority: record.priority,
-      bodyBytes: record.bodyBytes,
-      arrivalMs: record.arrivalMs,
-      expiryMs: record.expiryMs,
-    });
+    if (position > queue.lastPosition) queue.lastPosition = position;
+    if (this.#isKnown(queue.positions, position)) return;
+    const row = this.#row;
+    row.file = this.#file;
+    row.offset = this.#base + record.offset;
+    row.recordBytes = record.recordBytes;
+    row.state = STATE_READY;
+    row.entry = 0;
+    row.dueMs = 0;
+    row.flags = record.flags;
+    row.priority = record.priority;
+    row.bodyBytes = record.bodyBytes;
+    row.arrivalMs = record.arrivalMs;
+    row.expiryMs = record.expiryMs;
+    this.rows.set(queue.positions.put(position), row, 0);
   }
 
   /** Offset in the file of the bytes being applied. */
@@ -132,11 +146,10 @@ export class Recovered implements BatchVisitor {
   }
 
   placed(placed: Placed): void {
+    const { position } = placed;
     const queue = this.queue(placed.queueId);
-    queue.lastPosition = Math.max(queue.lastPosition, placed.position);
-    const index = queue.rows.put(placed.position);
-    queue.rows.set(index, placed);
-    queue.rows.since[index] = this.#batch;
+    if (position > queue.lastPosition) queue.lastPosition = position;
+    this.rows.set(queue.positions.put(position), placed, this.#batch);
   }
 
   delivered(queueId: number, position: number, entry: number): void {
@@ -148,58 +161,52 @@ export class Recovered implements BatchVisitor {
   }
 
   delayed(queueId: number, position: number, dueMs: number, entry: number): void {
-    const index = this.#setState(queueId, position, STATE_DELAYED, entry);
-    if (index >= 0) this.queue(queueId).rows.dueMs[index] = dueMs;
+    const row = this.#setState(queueId, position, STATE_DELAYED, entry);
+    if (row !== NO_ROW) this.rows.setDueMs(row, dueMs);
   }
 
   #setState(queueId: number, position: number, state: number, entry: number): number {
-    const { rows } = this.queue(queueId);
-    const index = this.#rowOf(rows, position);
-    if (index < 0) return -1;
-    rows.state[index] = state;
-    rows.entry[index] = entry;
-    return index;
+    const row = this.#rowOf(this.queue(queueId).positions, position);
+    if (row !== NO_ROW) this.rows.setState(row, state, entry);
+    return row;
   }
 
   returned(queueId: number, position: number, newPosition: number): void {
     const queue = this.queue(queueId);
-    const { rows } = queue;
+    const { positions } = queue;
     queue.lastPosition = Math.max(queue.lastPosition, newPosition);
-    if (this.#rowOf(rows, position) < 0) return;
-    const known = rows.find(newPosition);
-    if (known < 0 || rows.since[known]! <= this.#batch) {
-      const to = rows.put(newPosition);
-      rows.copy(rows.find(position), to);
-      rows.state[to] = STATE_READY;
-      rows.since[to] = 0;
-    }
-    rows.remove(rows.find(position));
+    const row = this.#rowOf(positions, position);
+    if (row === NO_ROW) return;
+    if (this.#isKnown(positions, newPosition)) return positions.remove(position);
+    if (positions.find(newPosition) !== NO_ROW) positions.remove(newPosition);
+    this.rows.changeState(row, STATE_READY);
+    this.rows.setSince(row, 0);
+    positions.move(position, newPosition);
   }
 
   removed(queueId: number, position: number, _cause: RemovalCause): void {
-    const { rows } = this.queue(queueId);
-    const index = this.#rowOf(rows, position);
-    if (index >= 0) rows.remove(index);
+    const { positions } = this.queue(queueId);
+    if (this.#rowOf(positions, position) !== NO_ROW) positions.remove(position);
   }
 
   purged(queueId: number): void {
-    const { rows, pages } = this.queue(queueId);
-    for (const index of rows.indexes()) {
-      if (rows.state[index] !== STATE_OUT && rows.since[index]! <= this.#batch) rows.remove(index);
-    }
+    const { positions, pages } = this.queue(queueId);
+    positions.each((position, row) => {
+      if (this.rows.stateOf(row) === STATE_OUT || this.rows.sinceOf(row) > this.#batch) return;
+      positions.remove(position);
+    });
     for (const page of pages.values()) if (page.since <= this.#batch) pages.delete(page.first);
   }
 
   paged(queueId: number, place: PagePlace, runs: readonly number[]): void {
     const queue = this.queue(queueId);
-    const { rows, pages } = queue;
+    const { positions, pages } = queue;
     queue.lastPosition = Math.max(queue.lastPosition, place.last);
     let position = place.first;
     for (let run = 0; run < runs.length; run += 2) {
       position += runs[run]!;
       for (const end = position + runs[run + 1]!; position < end; position++) {
-        const index = this.#rowOf(rows, position);
-        if (index >= 0) rows.remove(index);
+        if (this.#rowOf(positions, position) !== NO_ROW) positions.remove(position);
       }
     }
     const known = pages.get(place.first);
@@ -229,33 +236,33 @@ export class Recovered implements BatchVisitor {
   }
 
   unpaged(queueId: number, first: number): void {
-    const { rows, pages } = this.queue(queueId);
+    const { positions, pages } = this.queue(queueId);
     const page = pages.get(first);
     if (page === undefined || page.since > this.#batch) return;
     pages.delete(first);
     const file = this.#files.get(page.file);
     if (file !== undefined) file.unpagedBatch = this.#batch;
-    this.#reading(page, () => this.#expand(page, rows));
+    this.#reading(page, () => this.#expand(page, positions));
   }
 
   // Puts a row for every message of a page whose state is not known from later.
-  #expand(page: RecoveredPage, rows: PositionTable): void {
-    this.#readPage(page, (row) => {
-      const known = rows.find(row.position);
-      if (known >= 0 && rows.since[known]! > this.#batch) return;
-      rows.set(rows.put(row.position), {
-        file: page.file,
-        offset: page.offset + row.recordAt,
-        recordBytes: row.recordBytes,
-        state: STATE_READY,
-        entry: row.entry,
-        dueMs: 0,
-        flags: row.flags,
-        priority: row.priority,
-        bodyBytes: row.bodyBytes,
-        arrivalMs: row.arrivalMs,
-        expiryMs: row.expiryMs,
-      });
+  #expand(page: RecoveredPage, positions: PositionTable): void {
+    const { file, offset } = page;
+    this.#readPage(page, (paged) => {
+      if (this.#isKnown(positions, paged.position)) return;
+      const row = this.#row;
+      row.file = file;
+      row.offset = offset + paged.recordAt;
+      row.recordBytes = paged.recordBytes;
+      row.state = STATE_READY;
+      row.entry = paged.entry;
+      row.dueMs = 0;
+      row.flags = paged.flags;
+      row.priority = paged.priority;
+      row.bodyBytes = paged.bodyBytes;
+      row.arrivalMs = paged.arrivalMs;
+      row.expiryMs = paged.expiryMs;
+      this.rows.set(positions.put(paged.position), row, 0);
     });
   }
 
@@ -267,11 +274,8 @@ export class Recovered implements BatchVisitor {
   }
 
   moved(queueId: number, position: number, file: number, offset: number): void {
-    const { rows } = this.queue(queueId);
-    const index = this.#rowOf(rows, position);
-    if (index < 0) return;
-    rows.file[index] = file;
-    rows.offset[index] = offset;
+    const row = this.#rowOf(this.queue(queueId).positions, position);
+    if (row !== NO_ROW) this.rows.setPlace(row, file, offset);
   }
 
   defined(kind: DefinitionKind, key: string, value: unknown): void {

@@ -6,6 +6,7 @@ import { DataFiles } from "../../../src/store/log/data_files.ts";
 import { parseDataFileName } from "../../../src/store/log/format.ts";
 import { PageReader } from "../../../src/store/log/page_reader.ts";
 import { RecordFiles } from "../../../src/store/log/record_files.ts";
+import { emptyRow } from "../../../src/store/log/recovered_rows.ts";
 import type { RecoveredPage, RecoveredQueue } from "../../../src/store/log/recovery.ts";
 import { RECORD_PERSISTENT } from "../../../src/store/port.ts";
 import type { MemoryDisk } from "../../support/memory_disk.ts";
@@ -43,22 +44,12 @@ class RowsReader {
 
   read(queue: RecoveredQueue, name: string): Map<number, Row> {
     const found = new Map<number, Row>();
-    const { rows } = queue;
-    for (const position of rows.positions()) {
-      const row = rows.find(position);
-      const at = rows.offset[row]!;
-      found.set(position, {
-        key: this.#key(name, { file: rows.file[row]!, at, byteCount: rows.recordBytes[row]! }),
-        state: rows.state[row]!,
-        entry: rows.entry[row]!,
-        dueMs: rows.dueMs[row]!,
-        flags: rows.flags[row]!,
-        priority: rows.priority[row]!,
-        bodyBytes: rows.bodyBytes[row]!,
-        arrivalMs: rows.arrivalMs[row]!,
-        expiryMs: rows.expiryMs[row]!,
-      });
-    }
+    const about = emptyRow();
+    queue.positions.each((position, index) => {
+      queue.positions.rows.get(index, about);
+      const { file, offset: at, recordBytes: byteCount, ...row } = about;
+      found.set(position, { key: this.#key(name, { file, at, byteCount }), ...row });
+    });
     for (const page of queue.pages.values()) this.#readPage(page, name, found);
     return found;
   }

@@ -1,0 +1,368 @@
+// How long a start takes with many messages in the folder, and what they take of memory: fills a data
+// folder with ready or delayed messages (due at random within hours), ends, and starts again, each in a
+// process of its own without sockets, so that what is measured is the broker and its store. Run it with
+// any runtime:
+//
+//   deno run -A bench/boot.ts [--ready 1000000] [--delayed 1000000] [--queues 1] [--body 16]
+//     [--memory 1073741824] [--rounds 3] [--kill] [--dir FOLDER] [--json]
+//
+// Without --ready and --delayed it starts on an empty folder. --kill leaves the folder as the end of the
+// process does; without it the broker ends in order. --rounds starts are made, the fastest is printed.
+// Each goes on until housekeeping has nothing to do, because a start on a long log takes a snapshot:
+// `longestTurnMs` is the longest of those turns, `fillTurnMs` that of the turns that filled the folder.
+
+import { spawnSync } from "node:child_process";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { setImmediate } from "node:timers";
+import { EMPTY_TABLE, type FieldTable, longField } from "../src/amqp/field_value.ts";
+import { writeProperties } from "../src/amqp/properties.ts";
+import { Broker } from "../src/broker/broker.ts";
+import type { Consumer } from "../src/broker/consumer.ts";
+import type { Delivery } from "../src/broker/delivery.ts";
+import { DEFAULT_LIMITS } from "../src/broker/limits.ts";
+import { emptySource, Publisher } from "../src/broker/publish.ts";
+import type { Queue } from "../src/broker/queue.ts";
+import { restoreBroker, type RestoredCounts } from "../src/broker/recovery.ts";
+import { CAUSE_REJECT } from "../src/broker/retry.ts";
+import { Unacked } from "../src/broker/unacked.ts";
+import { Users } from "../src/broker/users.ts";
+import { residentBytesOf } from "../src/config/memory_split.ts";
+import { ByteWriter } from "../src/lib/byte_writer.ts";
+import { Prng } from "../src/lib/prng.ts";
+import { FolderFileSystem } from "../src/runtime/file_system.ts";
+import { Scheduler } from "../src/schedule/scheduler.ts";
+import { FileStore } from "../src/store/file_store.ts";
+
+// As many as four connections may bring in a turn.
+const PER_TURN = 1000;
+const PREFETCH = 1000;
+// Delays are between nothing and this.
+const DELAY_MS_MAX = 8 * 3600 * 1000;
+const IDLE_TURNS = 20;
+const TURNS_MAX = 1_000_000;
+const OWNER = { name: "bench" };
+
+interface Request {
+  ready: number;
+  delayed: number;
+  queues: number;
+  body: number;
+  memory: number;
+  rounds: number;
+  isKilled: boolean;
+  dir: string;
+  isJson: boolean;
+  /** Which part of the work this process does; the empty text: it starts the others. */
+  phase: string;
+}
+
+function parse(args: string[]): Request {
+  const textOf = (name: string): string | undefined => {
+    const at = args.indexOf(`--${name}`);
+    return at < 0 ? undefined : args[at + 1];
+  };
+  const numberOf = (name: string, otherwise: number): number => Number(textOf(name) ?? otherwise);
+  return {
+    ready: numberOf("ready", 0),
+    delayed: numberOf("delayed", 0),
+    queues: numberOf("queues", 1),
+    body: numberOf("body", 16),
+    memory: numberOf("memory", DEFAULT_LIMITS.memoryBytesMax),
+    rounds: numberOf("rounds", 3),
+    isKilled: args.includes("--kill"),
+    dir: textOf("dir") ?? fs.mkdtempSync(join(tmpdir(), "reprise-boot-")),
+    isJson: args.includes("--json"),
+    phase: textOf("phase") ?? "",
+  };
+}
+
+/** What a process that was started for a part of the work has found out. */
+type Report = Record<string, number>;
+
+/** A broker over a folder, and turns that give way to the disk. */
+class Node {
+  readonly store: FileStore;
+  readonly broker: Broker;
+  readonly restored: RestoredCounts;
+  longestTurnMs = 0;
+
+  constructor(request: Request) {
+    this.store = FileStore.open({
+      fs: new FolderFileSystem(request.dir),
+      logger: { log: (level, message, fields) => console.error(level, message, fields) },
+      isSynced: true,
+      freeBytesMin: 0,
+      residentBytesMax: residentBytesOf(request.memory),
+      seed: 1,
+    });
+    const prng = new Prng(1);
+    this.broker = new Broker({
+      store: this.store,
+      scheduler: new Scheduler(),
+      limits: {
+        ...DEFAULT_LIMITS,
+        memoryBytesMax: request.memory,
+        delayedPerQueueMax: Infinity,
+        delayedPerNodeMax: Infinity,
+      },
+      logger: { log() {} },
+      users: new Users([]),
+      random: () => prng.nextFloat(),
+    });
+    this.broker.beginTurn(Math.max(Date.now(), this.store.recovered.lastTimeMs));
+    this.restored = restoreBroker(this.broker, this.store);
+  }
+
+  queue(name: string): Queue {
+    const vhost = this.broker.vhosts.get("/")!;
+    const flags = { durable: true, exclusive: false, autoDelete: false };
+    const args: FieldTable = name.startsWith("ready") ? EMPTY_TABLE : new Map([
+      ["x-delayed-retry-min", longField(DELAY_MS_MAX)],
+      ["x-delayed-retry-multiplier", longField(1)],
+      ["x-delayed-retry-jitter", longField(100)],
+    ]);
+    return vhost.queues.get(name) ?? vhost.declareQueue({ name, ...flags, args }, OWNER);
+  }
+
+  /** One turn around `work`, then whatever the disk has finished. */
+  async turn(work: () => void): Promise<void> {
+    const startMs = performance.now();
+    this.broker.beginTurn(Date.now());
+    work();
+    this.broker.dispatch();
+    this.broker.endTurn();
+    this.longestTurnMs = Math.max(this.longestTurnMs, performance.now() - startMs);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+
+  /** Turns until nothing is left to do, so that everything has found its size. */
+  async rest(): Promise<void> {
+    let idle = 0;
+    for (let turns = 0; turns < TURNS_MAX && idle < IDLE_TURNS; turns++) {
+      await this.turn(() => {});
+      const isIdle = !this.broker.hasMoreWork && this.store.safeBatch + 1 >= this.store.openBatch;
+      idle = isIdle ? idle + 1 : 0;
+      if (isIdle) await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+/** Publishes to some queues in turn. */
+class Source {
+  readonly #publisher: Publisher;
+  readonly #messages: ReturnType<typeof emptySource>[];
+
+  constructor(node: Node, queues: readonly string[], bodyBytes: number) {
+    this.#publisher = new Publisher(node.broker.vhosts.get("/")!);
+    this.#messages = queues.map((name) => {
+      node.queue(name);
+      const out = new ByteWriter();
+      out.shortString("");
+      out.shortString(name);
+      const propertiesStart = out.byteCount;
+      writeProperties(out, { deliveryMode: 2 });
+      return Object.assign(emptySource(), {
+        address: out.bytes,
+        addressStart: 0,
+        addressEnd: propertiesStart,
+        properties: out.bytes,
+        propertiesStart,
+        propertiesEnd: out.byteCount,
+        body: new Uint8Array(bodyBytes).fill(120),
+        bodyStart: 0,
+        bodyEnd: bodyBytes,
+      });
+    });
+  }
+
+  publish(index: number): void {
+    this.#publisher.publish(this.#messages[index % this.#messages.length]!);
+  }
+}
+
+/** Rejects what it has got, a turn later. */
+class Rejecter {
+  taken = 0;
+  readonly #unacked = new Unacked();
+
+  hasCapacity(): boolean {
+    return true;
+  }
+
+  deliver(consumer: Consumer, delivery: Delivery): void {
+    this.#unacked.push(++this.taken, consumer, delivery);
+  }
+
+  cancelled(): void {
+    throw new Error("the queue was closed");
+  }
+
+  rejectAll(): void {
+    this.#unacked.reject(0, true, true, CAUSE_REJECT);
+  }
+}
+
+function names(kind: "ready" | "delayed", count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${kind}-${index}`);
+}
+
+async function publishAll(node: Node, source: Source, count: number, each: () => void) {
+  for (let done = 0; done < count;) {
+    const isBlocked = node.broker.isMemoryBlocked;
+    await node.turn(() => {
+      for (let i = 0; i < PER_TURN && done < count && !isBlocked; i++) source.publish(done++);
+      each();
+    });
+  }
+}
+
+async function fill(request: Request): Promise<Report> {
+  const node = new Node(request);
+  const { ready, delayed, queues } = request;
+  const readyNames = names("ready", ready === 0 ? 0 : queues);
+  await publishAll(node, new Source(node, readyNames, request.body), ready, () => {});
+  const delayedNames = names("delayed", delayed === 0 ? 0 : queues);
+  const rejecter = new Rejecter();
+  const options = { noAck: false, prefetch: PREFETCH, priority: 0, exclusive: false };
+  for (const name of delayedNames) {
+    node.queue(name).consume({ ...options, tag: name, channel: rejecter });
+  }
+  const source = new Source(node, delayedNames, request.body);
+  await publishAll(node, source, delayed, () => rejecter.rejectAll());
+  while (node.broker.delayedTable.count < delayed) await node.turn(() => rejecter.rejectAll());
+  const longestTurnMs = node.longestTurnMs;
+  await node.rest();
+  if (!request.isKilled) await node.store.close(Date.now());
+  return { longestTurnMs, ...memory() };
+}
+
+function memory(): Report {
+  const { rss, heapUsed } = process.memoryUsage();
+  return { rss, heapUsed };
+}
+
+async function start(request: Request): Promise<Report> {
+  collect();
+  const base = memory();
+  const startMs = performance.now();
+  const cpu = process.cpuUsage();
+  const node = new Node(request);
+  const readyMs = performance.now() - startMs;
+  const { user, system } = process.cpuUsage(cpu);
+  const counts = { ready: node.restored.ready, delayed: node.restored.delayed };
+  // Some of what was delayed may be due already.
+  if (counts.ready + counts.delayed !== request.ready + request.delayed) {
+    console.error("not what was written", node.restored);
+  }
+  const rssReady = process.memoryUsage().rss;
+  await node.rest();
+  collect();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const after = memory();
+  const { longestTurnMs, broker } = node;
+  node.store.abandon();
+  return {
+    readyMs,
+    cpuMs: (user + system) / 1000,
+    longestTurnMs,
+    rssBase: base["rss"]!,
+    rssReady,
+    rss: after["rss"]!,
+    heap: after["heapUsed"]!,
+    accounted: broker.memoryBytes,
+  };
+}
+
+// Where the runtime was started with a way to collect at once.
+function collect(): void {
+  const { gc, Bun } = globalThis as { gc?: () => void; Bun?: { gc(isSync: boolean): void } };
+  gc?.();
+  Bun?.gc(true);
+}
+
+const runtime = process.versions["bun"] !== undefined
+  ? "bun"
+  : "Deno" in globalThis
+  ? "deno"
+  : "node";
+
+function child(request: Request, phase: string): Report {
+  const flags = { bun: [], node: ["--expose-gc"], deno: ["run", "-A", "--v8-flags=--expose-gc"] };
+  const args = [
+    ...flags[runtime],
+    ...["bench/boot.ts", "--phase", phase, "--dir", request.dir],
+    ...["ready", "delayed", "queues", "body", "memory"].flatMap((name) => [
+      `--${name}`,
+      String(request[name as "ready"]),
+    ]),
+    ...(request.isKilled ? ["--kill"] : []),
+  ];
+  const stdio = ["ignore", "pipe", "inherit"] as ["ignore", "pipe", "inherit"];
+  const ran = spawnSync(process.execPath, args, { stdio, encoding: "utf8" });
+  if (ran.status !== 0) throw new Error(`${phase} ended with ${ran.status}`);
+  return JSON.parse(ran.stdout) as Report;
+}
+
+function mib(bytes: number): number {
+  return Math.round(bytes / 1_048_576);
+}
+
+function folderBytes(dir: string): number {
+  return fs.readdirSync(dir).reduce((sum, name) => sum + fs.statSync(join(dir, name)).size, 0);
+}
+
+function measure(request: Request): object {
+  const filled = child(request, "fill");
+  const bytes = folderBytes(request.dir);
+  const starts: Report[] = [];
+  // The first start may leave a shorter log to the second; what a user meets is the first.
+  const dir = `${request.dir}.copy`;
+  for (let round = 0; round < request.rounds; round++) {
+    fs.rmSync(dir, { recursive: true, force: true });
+    fs.cpSync(request.dir, dir, { recursive: true });
+    starts.push(child({ ...request, dir }, "start"));
+  }
+  fs.rmSync(dir, { recursive: true });
+  const fastest = starts.reduce((a, b) => (a["readyMs"]! <= b["readyMs"]! ? a : b));
+  const count = Math.max(1, request.ready + request.delayed);
+  const grown = fastest["rss"]! - fastest["rssBase"]!;
+  return {
+    runtime: `${runtime} ${process.versions[runtime]}`,
+    ready: request.ready,
+    delayed: request.delayed,
+    queues: request.queues,
+    body: request.body,
+    memoryLimitMiB: mib(request.memory),
+    end: request.isKilled ? "killed" : "in order",
+    folderMiB: mib(bytes),
+    readyMs: starts.map((one) => Math.round(one["readyMs"]!)),
+    cpuMs: starts.map((one) => Math.round(one["cpuMs"]!)),
+    rssMiB: {
+      program: mib(fastest["rssBase"]!),
+      ready: mib(fastest["rssReady"]!),
+      rest: mib(fastest["rss"]!),
+    },
+    heapMiB: mib(fastest["heap"]!),
+    bytesPerMessage: {
+      resident: Math.round(grown / count),
+      accounted: Math.round(fastest["accounted"]! / count),
+    },
+    longestTurnMs: Math.round(Math.min(...starts.map((one) => one["longestTurnMs"]!))),
+    fillTurnMs: Math.round(filled["longestTurnMs"]!),
+  };
+}
+
+const request = parse(process.argv.slice(2));
+if (request.phase === "") {
+  const result = measure(request);
+  console.log(request.isJson ? JSON.stringify(result) : result);
+  fs.rmSync(request.dir, { recursive: true });
+} else {
+  const report = await (request.phase === "fill" ? fill(request) : start(request));
+  console.log(JSON.stringify(report));
+  // Where it is to end without an order, this is the end.
+  process.exit(0);
+}

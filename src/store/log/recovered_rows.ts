@@ -1,0 +1,153 @@
+// What recovery knows of each message while the state of a folder is rebuilt: flat arrays in chunks, one
+// row per message, for all queues together. Chunks, because arrays of ten million would be copied each
+// time they grow. PositionTable says which row is whose; the broker takes the rows over one by one.
+
+/** Rows in a chunk: a power of two. */
+const CHUNK_ROWS = 8192;
+const CHUNK_SHIFT = 13;
+const CHUNK_MASK = CHUNK_ROWS - 1;
+
+/** No row. */
+export const NO_ROW = 0;
+
+/** What a row says. */
+export interface RecoveredRow {
+  file: number;
+  offset: number;
+  recordBytes: number;
+  state: number;
+  entry: number;
+  dueMs: number;
+  flags: number;
+  priority: number;
+  bodyBytes: number;
+  arrivalMs: number;
+  expiryMs: number;
+}
+
+/** Some rows, column by column. */
+class RowChunk {
+  readonly since = new Float64Array(CHUNK_ROWS);
+  readonly file = new Uint32Array(CHUNK_ROWS);
+  readonly offset = new Uint32Array(CHUNK_ROWS);
+  readonly recordBytes = new Uint32Array(CHUNK_ROWS);
+  readonly entry = new Uint32Array(CHUNK_ROWS);
+  readonly bodyBytes = new Uint32Array(CHUNK_ROWS);
+  readonly dueMs = new Float64Array(CHUNK_ROWS);
+  readonly arrivalMs = new Float64Array(CHUNK_ROWS);
+  readonly expiryMs = new Float64Array(CHUNK_ROWS);
+  readonly state = new Uint8Array(CHUNK_ROWS);
+  readonly flags = new Uint8Array(CHUNK_ROWS);
+  readonly priority = new Uint8Array(CHUNK_ROWS);
+}
+
+/** The rows of a folder. */
+export class RecoveredRows {
+  readonly #chunks: RowChunk[] = [];
+  #firstFree = NO_ROW;
+  #unused = NO_ROW + 1;
+
+  /** A row whose columns are the caller's to set. */
+  allocate(): number {
+    const free = this.#firstFree;
+    if (free !== NO_ROW) {
+      this.#firstFree = this.#chunks[free >>> CHUNK_SHIFT]!.offset[free & CHUNK_MASK]!;
+      return free;
+    }
+    const row = this.#unused++;
+    if (row >>> CHUNK_SHIFT === this.#chunks.length) this.#chunks.push(new RowChunk());
+    return row;
+  }
+
+  /** The row is nobody's any more. */
+  free(row: number): void {
+    this.#chunks[row >>> CHUNK_SHIFT]!.offset[row & CHUNK_MASK] = this.#firstFree;
+    this.#firstFree = row;
+  }
+
+  /** Says all of a row; `since` is the batch that it tells the state before. */
+  set(row: number, said: RecoveredRow, since: number): void {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT]!;
+    const at = row & CHUNK_MASK;
+    chunk.since[at] = since;
+    chunk.file[at] = said.file;
+    chunk.offset[at] = said.offset;
+    chunk.recordBytes[at] = said.recordBytes;
+    chunk.state[at] = said.state;
+    chunk.entry[at] = said.entry;
+    chunk.dueMs[at] = said.dueMs;
+    chunk.flags[at] = said.flags;
+    chunk.priority[at] = said.priority;
+    chunk.bodyBytes[at] = said.bodyBytes;
+    chunk.arrivalMs[at] = said.arrivalMs;
+    chunk.expiryMs[at] = said.expiryMs;
+  }
+
+  /** Fills in all of a row. */
+  get(row: number, into: RecoveredRow): void {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT]!;
+    const at = row & CHUNK_MASK;
+    into.file = chunk.file[at]!;
+    into.offset = chunk.offset[at]!;
+    into.recordBytes = chunk.recordBytes[at]!;
+    into.state = chunk.state[at]!;
+    into.entry = chunk.entry[at]!;
+    into.dueMs = chunk.dueMs[at]!;
+    into.flags = chunk.flags[at]!;
+    into.priority = chunk.priority[at]!;
+    into.bodyBytes = chunk.bodyBytes[at]!;
+    into.arrivalMs = chunk.arrivalMs[at]!;
+    into.expiryMs = chunk.expiryMs[at]!;
+  }
+
+  /** The batch that the row tells the state before; older entries have nothing to add. */
+  sinceOf(row: number): number {
+    return this.#chunks[row >>> CHUNK_SHIFT]!.since[row & CHUNK_MASK]!;
+  }
+
+  setSince(row: number, since: number): void {
+    this.#chunks[row >>> CHUNK_SHIFT]!.since[row & CHUNK_MASK] = since;
+  }
+
+  stateOf(row: number): number {
+    return this.#chunks[row >>> CHUNK_SHIFT]!.state[row & CHUNK_MASK]!;
+  }
+
+  setState(row: number, state: number, entry: number): void {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT]!;
+    chunk.state[row & CHUNK_MASK] = state;
+    chunk.entry[row & CHUNK_MASK] = entry;
+  }
+
+  /** Changes the state and leaves the deliveries. */
+  changeState(row: number, state: number): void {
+    this.#chunks[row >>> CHUNK_SHIFT]!.state[row & CHUNK_MASK] = state;
+  }
+
+  setDueMs(row: number, dueMs: number): void {
+    this.#chunks[row >>> CHUNK_SHIFT]!.dueMs[row & CHUNK_MASK] = dueMs;
+  }
+
+  setPlace(row: number, file: number, offset: number): void {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT]!;
+    chunk.file[row & CHUNK_MASK] = file;
+    chunk.offset[row & CHUNK_MASK] = offset;
+  }
+}
+
+/** A row to be filled in. */
+export function emptyRow(): RecoveredRow {
+  return {
+    file: 0,
+    offset: 0,
+    recordBytes: 0,
+    state: 0,
+    entry: 0,
+    dueMs: 0,
+    flags: 0,
+    priority: 0,
+    bodyBytes: 0,
+    arrivalMs: 0,
+    expiryMs: 0,
+  };
+}
