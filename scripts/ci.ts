@@ -3,6 +3,7 @@
 // closing line sums everything. `.ci/run` calls it through `deno task ci`.
 
 import process from "node:process";
+import { guardSpeed } from "../bench/short/guard.ts";
 import { checkReadme } from "./check_readme.ts";
 import { startFromBareClone, testFromBareClone } from "./lib/bare_clone.ts";
 import { runGates } from "./lib/gates.ts";
@@ -58,6 +59,15 @@ for (const runtime of RUNTIMES) {
   await part(`Python client against ${runtime}`, () => runPika(runtime, true));
 }
 await part("examples of README and docs", () => checkReadme());
+
+await part("speed beside the baseline", async () => {
+  const tally = emptyTally();
+  const { ratios, regressions } = await guardSpeed();
+  for (const name of Object.keys(ratios)) {
+    addCheck(tally, `speed of ${name}`, regressions.every((one) => one.name !== name));
+  }
+  return tally;
+});
 
 for (const failure of total.failures) console.log(`failed: ${failure}`);
 console.log(closingLine(total));

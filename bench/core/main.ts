@@ -1,129 +1,128 @@
-// Measures the scheduling core beside the priority queues of JavaScript: `deno task bench`, or with
-// Bun or Node. Prints a table and writes bench/core/results.json; figures of one machine mean little,
-// the ratios of one run do. Options: --quick (small, for CI), --sizes N,N, --shapes S,S, --subjects S,S,
-// --rounds N, --out FILE.
+// Measures the scheduling core beside the priority queues of JavaScript, C++ and Rust, under every
+// runtime: `deno task bench`. Prints tables in Markdown, writes core.json and core.svg in
+// bench/history, with --docs also the tables in docs/benchmarks.md, which describes the options.
+// Figures of one machine mean little, the ratios of one run do.
 
-import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
-import { parseArgs, promisify } from "node:util";
-import type { Figures, Job } from "./measure.ts";
-import { medianOf, printTables, type Summary } from "./report.ts";
-import { type ShapeName, shapeNames } from "./shapes.ts";
-import { type SubjectName, subjectNames } from "./subjects.ts";
+import { draw } from "./drawing.ts";
+import { type Launcher, launcherOf, runJob } from "./launch.ts";
+import { compileNatives, type Native, runNative } from "./native.ts";
+import { jobsOf, type Plan, planOf } from "./plan.ts";
+import { type Figures, type Key, type Report, type Result, summarize } from "./results.ts";
+import { tables } from "./tables.ts";
 
-const run = promisify(execFile);
-const workerPath = fileURLToPath(new URL("./worker.ts", import.meta.url));
-/** Objects of the slower subjects need more than the default heap at ten million. */
-const heapMib = 14_000;
+const docsPath = "docs/benchmarks.md";
 
-function runtimeName(): string {
-  const scope = globalThis as {
-    Bun?: { version: string };
-    Deno?: { version: { deno: string } };
-  };
-  if (scope.Bun !== undefined) return `Bun ${scope.Bun.version}`;
-  const deno = scope.Deno?.version?.deno;
-  return deno === undefined ? `Node ${process.versions.node}` : `Deno ${deno}`;
-}
+/** Rounds collected so far. */
+class Collection {
+  readonly #rounds = new Map<string, Figures[]>();
 
-function workerArguments(job: Job): string[] {
-  const argument = JSON.stringify(job);
-  const name = runtimeName();
-  if (name.startsWith("Deno")) {
-    return [
-      "run",
-      "-A",
-      "--no-check",
-      `--v8-flags=--max-old-space-size=${heapMib}`,
-      workerPath,
-      argument,
-    ];
+  add(key: Key, figures: Figures): void {
+    const { place, subject, shape, pending } = key;
+    const name = JSON.stringify({ place, subject, shape, pending });
+    const rounds = this.#rounds.get(name) ?? [];
+    rounds.push(figures);
+    this.#rounds.set(name, rounds);
   }
-  if (name.startsWith("Bun")) return ["run", workerPath, argument];
-  return [`--max-old-space-size=${heapMib}`, workerPath, argument];
+
+  results(): Result[] {
+    return [...this.#rounds].map(([name, rounds]) => summarize(JSON.parse(name) as Key, rounds));
+  }
 }
 
-/** One job in a process of its own. */
-async function runJob(job: Job): Promise<Figures> {
-  const { stdout } = await run(process.execPath, workerArguments(job), {
-    maxBuffer: 1 << 20,
-  });
-  return JSON.parse(stdout) as Figures;
-}
-
-interface Plan {
-  readonly sizes: number[];
-  readonly shapes: readonly ShapeName[];
-  readonly subjects: readonly SubjectName[];
-  readonly rounds: number;
-  readonly holdCount: number;
-  readonly out: string | undefined;
-}
-
-function planOf(args: string[]): Plan {
-  const { values } = parseArgs({
-    args,
-    options: {
-      quick: { type: "boolean", default: false },
-      sizes: { type: "string" },
-      shapes: { type: "string" },
-      subjects: { type: "string" },
-      rounds: { type: "string" },
-      out: { type: "string" },
-    },
-  });
-  const sizes = values.sizes ??
-    (values.quick ? "100000" : "100000,1000000,10000000");
-  const shapes = values.shapes ??
-    (values.quick ? "uniform" : shapeNames.join(","));
-  const subjects = values.subjects?.split(",") as SubjectName[] | undefined;
-  return {
-    sizes: sizes.split(",").map(Number),
-    shapes: shapes.split(",") as ShapeName[],
-    subjects: subjects ?? (values.quick ? ["core", "flatqueue", "tinyqueue"] : subjectNames),
-    rounds: Number(values.rounds ?? (values.quick ? 3 : 5)),
-    holdCount: values.quick ? 500_000 : 2_000_000,
-    out: values.out ?? (values.quick ? undefined : "bench/core/results.json"),
-  };
-}
-
-/** All rounds of one size and shape, the subjects taking turns so that noise hits them alike. */
-async function compare(
-  plan: Plan,
-  shape: ShapeName,
-  pending: number,
-): Promise<Summary[]> {
-  const figures = new Map<SubjectName, Figures[]>(
-    plan.subjects.map((subject) => [subject, []]),
-  );
-  // Ten million objects take minutes to fill and empty: one round has to do.
-  const rounds = pending >= 10_000_000 ? Math.min(plan.rounds, 1) : plan.rounds;
-  for (let round = 0; round < rounds; round++) {
-    for (const subject of plan.subjects) {
-      const job = { subject, shape, pending, holdCount: plan.holdCount };
-      figures.get(subject)!.push(await runJob(job));
+async function findLaunchers(plan: Plan, skipped: string[]): Promise<Launcher[]> {
+  const launchers: Launcher[] = [];
+  for (const runtime of plan.runtimes) {
+    try {
+      launchers.push(await launcherOf(runtime));
+    } catch (error) {
+      skipped.push(`${runtime}: ${error instanceof Error ? error.message : error}`);
     }
   }
-  return plan.subjects.map((subject) => medianOf(figures.get(subject)!));
+  return launchers;
+}
+
+async function runNatives(plan: Plan, natives: readonly Native[], into: Collection): Promise<void> {
+  for (let round = 0; round < plan.rounds; round++) {
+    for (const shape of plan.shapes) {
+      for (const pending of plan.sizes) {
+        for (const native of natives) {
+          const job = { kind: "speed", shape, pending, holdCount: 1_000_000, drainMax: 500_000 };
+          const figures = await runNative(native, job as Parameters<typeof runNative>[1]);
+          into.add({ place: "native", subject: native.name, shape, pending }, figures);
+        }
+      }
+    }
+  }
+}
+
+/** Round after round through all jobs, so that what the machine does besides hits all alike. */
+async function runJobs(
+  plan: Plan,
+  launchers: readonly Launcher[],
+  into: Collection,
+): Promise<number> {
+  const endsAt = performance.now() + plan.minutes * 60_000;
+  const jobs = jobsOf(plan);
+  let left = 0;
+  for (let round = 0; round < Math.max(...jobs.map((one) => one.rounds)); round++) {
+    for (const { runtime, job, rounds } of jobs) {
+      const launcher = launchers.find((one) => one.runtime === runtime);
+      if (launcher === undefined || rounds <= round) continue;
+      if (round > 0 && performance.now() > endsAt) {
+        left++;
+        continue;
+      }
+      const { subject, shape, pending } = job;
+      const figures = await runJob(launcher, job);
+      into.add({ place: runtime, subject, shape, pending }, figures);
+      const told = Object.entries(figures).map(([name, value]) => `${name} ${value.toFixed(1)}`);
+      console.error(`${round + 1} ${runtime} ${shape} ${pending} ${subject}: ${told.join(", ")}`);
+    }
+  }
+  return left;
+}
+
+async function measureAll(plan: Plan): Promise<Report> {
+  const skipped: string[] = [];
+  const collection = new Collection();
+  const scratchDir = await mkdtemp(join(tmpdir(), "reprise-bench-"));
+  try {
+    const launchers = await findLaunchers(plan, skipped);
+    const compiled = plan.hasNative ? await compileNatives(scratchDir) : undefined;
+    skipped.push(...compiled?.skipped ?? []);
+    await runNatives(plan, compiled?.natives ?? [], collection);
+    const left = await runJobs(plan, launchers, collection);
+    if (left > 0) skipped.push(`${left} repetitions for want of time`);
+    const versions: Report["versions"] = Object.fromEntries([
+      ...launchers.map(({ runtime, version }) => [runtime, version]),
+      ["native", (compiled?.natives ?? []).map(({ version }) => version).join(", ")],
+    ]);
+    const machine = `${cpus().length} × ${cpus()[0]?.model ?? "unknown processor"}`;
+    return { versions, machine, results: collection.results(), skipped };
+  } finally {
+    await rm(scratchDir, { recursive: true, force: true });
+  }
+}
+
+/** Puts the tables between the two marks of the page. */
+async function writeDocs(text: string): Promise<void> {
+  const page = await readFile(docsPath, "utf8");
+  const marked = /(<!-- results:[^>]*-->\n)[\s\S]*?(<!-- end of results -->)/;
+  if (!marked.test(page)) throw new Error(`${docsPath} has no place for results`);
+  await writeFile(docsPath, page.replace(marked, (_, begin, end) => `${begin}\n${text}\n${end}`));
 }
 
 const plan = planOf(process.argv.slice(2));
-const summaries: Summary[] = [];
-for (const shape of plan.shapes) {
-  for (const pending of plan.sizes) {
-    const compared = await compare(plan, shape, pending);
-    printTables(compared);
-    summaries.push(...compared);
-  }
+const report = await measureAll(plan);
+const text = tables(report);
+console.log(text);
+if (plan.outDir !== undefined) {
+  await writeFile(join(plan.outDir, "core.json"), `${JSON.stringify(report, null, 2)}\n`);
+  await writeFile(join(plan.outDir, "core.svg"), draw(report));
+  console.log(`written: core.json and core.svg in ${plan.outDir}`);
 }
-if (plan.out !== undefined) {
-  const results = {
-    runtime: runtimeName(),
-    date: new Date().toISOString(),
-    results: summaries,
-  };
-  await writeFile(plan.out, `${JSON.stringify(results, null, 2)}\n`);
-  console.log(`written to ${plan.out}`);
-}
+if (plan.writesDocs) await writeDocs(text);

@@ -2,6 +2,7 @@
 // used as its documentation shows. None of the others cancels by handle, keeps insertion order among
 // equals or pops a batch; they are given the least they need to hold and return timers.
 
+import { PriorityQueue } from "@datastructures-js/priority-queue";
 import FlatQueue from "flatqueue";
 import { Heap } from "heap-js";
 import TinyQueue from "tinyqueue";
@@ -9,10 +10,13 @@ import { DueBatch, TimingHeap } from "../../core-wasm/mod.ts";
 
 /** A structure under test. */
 export interface Subject {
-  insert(dueMs: number, payload: number): void;
+  /** The handle to cancel it by, 0 where there are no handles. */
+  insert(dueMs: number, payload: number): number;
   /** Takes up to `max` timers due by `nowMs`, payloads into `into`; says how many. */
   popDue(nowMs: number, max: number, into: Uint32Array): number;
   nextDueMs(): number;
+  /** Absent where there are no handles. */
+  cancel?(handle: number): void;
   /** Bytes in use and bytes held, as far as the structure knows itself; else 0. */
   liveBytes(): number;
   memoryBytes(): number;
@@ -23,7 +27,8 @@ export type SubjectName =
   | "flatqueue"
   | "flatqueue-fixed"
   | "tinyqueue"
-  | "heap-js";
+  | "heap-js"
+  | "datastructures-js";
 
 export const subjectNames: readonly SubjectName[] = [
   "core",
@@ -31,6 +36,7 @@ export const subjectNames: readonly SubjectName[] = [
   "flatqueue-fixed",
   "tinyqueue",
   "heap-js",
+  "datastructures-js",
 ];
 
 function core(): Subject {
@@ -38,7 +44,8 @@ function core(): Subject {
   const group = heap.openGroup();
   const batch = new DueBatch(512);
   return {
-    insert: (dueMs, payload) => void heap.insert(group, dueMs, payload),
+    insert: (dueMs, payload) => heap.insert(group, dueMs, payload),
+    cancel: (handle) => void heap.cancel(handle),
     popDue(nowMs, max, into) {
       const count = heap.popDue(nowMs, batch, max);
       for (let index = 0; index < count; index++) {
@@ -56,7 +63,10 @@ function core(): Subject {
 function flatQueue(capacity?: number): Subject {
   const queue = capacity === undefined ? new FlatQueue<number>() : new FlatQueue<number>(capacity);
   return {
-    insert: (dueMs, payload) => queue.push(payload, dueMs),
+    insert(dueMs, payload) {
+      queue.push(payload, dueMs);
+      return 0;
+    },
     popDue(nowMs, max, into) {
       let count = 0;
       while (count < max && queue.length > 0 && queue.peekValue()! <= nowMs) {
@@ -78,7 +88,10 @@ interface Timer {
 function tinyQueue(): Subject {
   const queue = new TinyQueue<Timer>([], (a, b) => a.dueMs - b.dueMs);
   return {
-    insert: (dueMs, payload) => queue.push({ dueMs, payload }),
+    insert(dueMs, payload) {
+      queue.push({ dueMs, payload });
+      return 0;
+    },
     popDue(nowMs, max, into) {
       let count = 0;
       while (count < max && queue.length > 0 && queue.peek()!.dueMs <= nowMs) {
@@ -95,7 +108,10 @@ function tinyQueue(): Subject {
 function heapJs(): Subject {
   const heap = new Heap<Timer>((a, b) => a.dueMs - b.dueMs);
   return {
-    insert: (dueMs, payload) => void heap.push({ dueMs, payload }),
+    insert(dueMs, payload) {
+      heap.push({ dueMs, payload });
+      return 0;
+    },
     popDue(nowMs, max, into) {
       let count = 0;
       while (count < max && heap.length > 0 && heap.peek()!.dueMs <= nowMs) {
@@ -104,6 +120,26 @@ function heapJs(): Subject {
       return count;
     },
     nextDueMs: () => heap.peek()?.dueMs ?? Infinity,
+    liveBytes: () => 0,
+    memoryBytes: () => 0,
+  };
+}
+
+function dataStructuresJs(): Subject {
+  const queue = new PriorityQueue<Timer>((a, b) => a.dueMs - b.dueMs);
+  return {
+    insert(dueMs, payload) {
+      queue.enqueue({ dueMs, payload });
+      return 0;
+    },
+    popDue(nowMs, max, into) {
+      let count = 0;
+      while (count < max && !queue.isEmpty() && queue.front()!.dueMs <= nowMs) {
+        into[count++] = queue.dequeue()!.payload;
+      }
+      return count;
+    },
+    nextDueMs: () => queue.front()?.dueMs ?? Infinity,
     liveBytes: () => 0,
     memoryBytes: () => 0,
   };
@@ -122,5 +158,7 @@ export function subjectOf(name: SubjectName, capacity: number): Subject {
       return tinyQueue();
     case "heap-js":
       return heapJs();
+    case "datastructures-js":
+      return dataStructuresJs();
   }
 }
