@@ -93,6 +93,23 @@ export function planOf(seed: number): Plan {
   };
 }
 
+/** The same run with hardly any memory and a backlog in many small files: much goes to pages and is moved. */
+export function crowded(plan: Plan): Plan {
+  const sizes: StoreSizes = {
+    ...plan.sizes,
+    logFileBytes: 2_000,
+    snapshotLogBytes: 1_000,
+    segmentFileBytes: 2_000,
+    moveSlackBytes: 0,
+    laneFirstSlots: 2,
+    laneSlots: 4,
+    pageBytes: 300,
+    sparePageMessagesMin: 1,
+  };
+  const load = { turnsPerLife: 120, settlePercent: 30, bodyBytesMax: 200 };
+  return { ...plan, ...load, sizes, residentBytesMax: 500 };
+}
+
 function sizesOf(dice: Dice): StoreSizes {
   const logFileBytes = dice.pick([500, 2_000, 10_000, 60_000]);
   return {

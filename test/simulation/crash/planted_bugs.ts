@@ -1,17 +1,38 @@
-// Bugs to plant in a store, to see that the crash simulation finds them. Each takes a store that has just
-// been opened, as `tamper` of a run; nothing of them outlives it.
+// Stores with one bug each, to prove that the crash simulation is not blind: parts of a store that do
+// almost what they should. Used by the simulation's own test and by main.ts only; nothing of a bug
+// outlives its run.
 
 import type { FileStore } from "../../../src/store/file_store.ts";
 import { BatchWriter } from "../../../src/store/log/batch_writer.ts";
 import { CommitLog } from "../../../src/store/log/commit_log.ts";
+import type { RunOptions } from "./simulation.ts";
 
-/** Says that a batch is safe as soon as it is written. */
-export function saysSafeTooEarly(store: FileStore): void {
+/** Runs a simulation over stores with a bug. */
+export type PlantedBug = (run: (options: RunOptions) => Promise<unknown>) => Promise<unknown>;
+
+/** A bug that is planted in each store when it has been opened. */
+function inStore(tamper: (store: FileStore) => void): PlantedBug {
+  return (run) => run({ tamper });
+}
+
+/** A bug in a property of a class of which a store keeps its own to itself. */
+function inClass(target: object, name: string, bug: PropertyDescriptor): PlantedBug {
+  return async (run) => {
+    const right = Object.getOwnPropertyDescriptor(target, name)!;
+    Object.defineProperty(target, name, { ...right, ...bug });
+    try {
+      await run({});
+    } finally {
+      Object.defineProperty(target, name, right);
+    }
+  };
+}
+
+function safeTooEarly(store: FileStore): void {
   Object.defineProperty(store, "safeBatch", { get: () => store.openBatch - 1 });
 }
 
-/** Removes one in twenty messages that queues have given up from memory only. */
-export function forgetsRemovals(store: FileStore): void {
+function forgetful(store: FileStore): void {
   const { entries } = store;
   const removed = entries.removed.bind(entries);
   let count = 0;
@@ -20,15 +41,13 @@ export function forgetsRemovals(store: FileStore): void {
   };
 }
 
-/** Enters one delivery too few for what is requeued at once. */
-export function losesCounts(store: FileStore): void {
+function miscounting(store: FileStore): void {
   const { entries } = store;
   const requeued = entries.requeued.bind(entries);
   entries.requeued = (queueId, position, ref, entry) => requeued(queueId, position, ref, entry - 1);
 }
 
-/** Dead-letters in two batches: the target's first, the removal from the source with the next. */
-export function movesInTwoBatches(store: FileStore): void {
+function splitting(store: FileStore): void {
   const { entries } = store;
   const removed = entries.removed.bind(entries);
   const commit = store.commit.bind(store);
@@ -44,27 +63,23 @@ export function movesInTwoBatches(store: FileStore): void {
   };
 }
 
-/** Runs `run` while copies of survivors are made but not entered in the log. */
-export async function withoutMoved(run: () => Promise<void>): Promise<void> {
-  const { moved } = BatchWriter.prototype;
-  BatchWriter.prototype.moved = () => {};
-  try {
-    await run();
-  } finally {
-    BatchWriter.prototype.moved = moved;
-  }
-}
+const withoutMoved = inClass(BatchWriter.prototype, "moved", { value: () => {} });
 
-/** Runs `run` while files go when what emptied them is decided, whether or not it is on disk. */
-export async function withEarlyRemoval(run: () => Promise<void>): Promise<void> {
-  const stored = Object.getOwnPropertyDescriptor(CommitLog.prototype, "storedBatch")!;
-  const get = function (this: CommitLog): number {
+const withoutPageMoved = inClass(BatchWriter.prototype, "pageMoved", { value: () => {} });
+
+const removingTooEarly = inClass(CommitLog.prototype, "storedBatch", {
+  get(this: CommitLog): number {
     return this.openBatch - 1;
-  };
-  Object.defineProperty(CommitLog.prototype, "storedBatch", { ...stored, get });
-  try {
-    await run();
-  } finally {
-    Object.defineProperty(CommitLog.prototype, "storedBatch", stored);
-  }
-}
+  },
+});
+
+/** Bugs by what they are. */
+export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
+  "a batch is called safe as soon as it is written": inStore(safeTooEarly),
+  "one in twenty messages is removed from memory alone": inStore(forgetful),
+  "what is requeued is counted one delivery too low": inStore(miscounting),
+  "a dead letter leaves its queue one batch after it has got to the next": inStore(splitting),
+  "copies of survivors are made, but not entered in the log": withoutMoved,
+  "copies of pages are made, but not entered in the log": withoutPageMoved,
+  "files go before what emptied them is on disk": removingTooEarly,
+};

@@ -1,7 +1,7 @@
 // Which messages the damage to a folder may have touched: those named in the batches that are lost, in
 // whatever place they were before or after, and those whose bytes are hit.
 
-import type { FoundBatch } from "./flips.ts";
+import type { FoundBatch } from "./batches.ts";
 
 /** Messages that may be lost, changed or back again. */
 export class Touched {
