@@ -1,6 +1,6 @@
 // Dead-lettering: messages that their queue gave up are published to its dead-letter exchange, with
-// their death recorded in the headers (spec/broker.md "Dead-lettering"). Work is queued and done in
-// the dispatch of a turn, never recursively: chains and loops of any length cost a loop, not a stack.
+// their death recorded in the headers (x_death.ts). Work is queued and done in the dispatch of a turn,
+// never recursively: chains and loops of any length cost a loop, not a stack.
 // Storing in the targets and removing from the source fall into the same batch.
 
 import { PROPERTY_EXPIRATION } from "../amqp/properties.ts";

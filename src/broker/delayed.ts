@@ -1,6 +1,6 @@
 // A queue's retry queue: the messages it holds back until their delay is over, as a group of timers in
-// the scheduler (spec/retries.md sections 5 and 6). Queue puts messages in and gets them back when
-// they are due; nothing here decides how long a message waits or what becomes of it.
+// the scheduler (docs/automatic-retries.md "The retry queue"). Queue puts messages in and gets them
+// back when they are due; nothing here decides how long a message waits or what becomes of it.
 
 import type { Scheduler } from "../schedule/scheduler.ts";
 

@@ -1,4 +1,4 @@
-// Limits on everything a client can grow (spec/broker.md "Limits and pressure"), in one typed place.
+// Limits on everything a client can grow (docs/configuration.md "Limits"), in one typed place.
 // config.ts fills them, session/ and broker/ read them, nothing changes them while the node runs.
 
 /** Every limit of the node. Counts are whole numbers, sizes are bytes, times are ms. */

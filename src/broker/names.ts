@@ -36,7 +36,7 @@ export interface ExchangeSpec {
 export const NAME_BYTES_MAX = 255;
 /** How names begin that clients may not declare. */
 export const RESERVED_PREFIX = "amq.";
-/** How the internal queue of a retry-enabled queue is named (spec/retries.md section 6). */
+/** How the internal queue of a retry-enabled queue is named (docs/automatic-retries.md). */
 export const RETRY_PREFIX = "amq.retry-";
 /** Most bytes of the name of a retry-enabled queue: the prefix must fit before it. */
 export const RETRIED_NAME_BYTES_MAX: number = NAME_BYTES_MAX - RETRY_PREFIX.length;

@@ -1,6 +1,6 @@
 // Publishing: from a message on a channel to the queues that take it. One Publisher per channel, which
-// remembers its last route; publishing on allocates nothing while exchange and key stay the same
-// (design: "Routing"). It reads properties in place and never writes frames or confirms.
+// remembers its last route; publishing on allocates nothing while exchange and key stay the same.
+// It reads properties in place and never writes frames or confirms.
 
 import { ChannelError, ConnectionError } from "../amqp/errors.ts";
 import {

@@ -54,7 +54,7 @@ export class Queue implements ReadWaiter {
   readonly settlement: Settlement = new Settlement(this);
   /** The retry side, for a queue whose arguments enable retries. */
   readonly retries: Retries | null;
-  /** Whether `x-delivery-count` is the broker's on this queue (spec/retries.md section 4). */
+  /** Whether `x-delivery-count` is the broker's on this queue, and not the publisher's. */
   readonly keepsCount: boolean;
   /** Equals the stamp of the route that found this queue last; see route.ts. */
   routeStamp = 0;

@@ -1,6 +1,7 @@
 // The queues of one vhost: declared, looked up with the checks of who may touch them, and removed.
 // Called by VHost. Internal retry queues are views of their queue and not in here; every operation
-// that names one is refused (spec/retries.md section 6). Refusals carry RabbitMQ's texts.
+// that names one is refused (docs/automatic-retries.md "The retry queue"). Refusals carry RabbitMQ's
+// texts.
 
 import { ChannelError } from "../amqp/errors.ts";
 import { NOT_FOUND, PRECONDITION_FAILED, RESOURCE_LOCKED } from "../amqp/reply_code.ts";

@@ -49,7 +49,7 @@ export class QueueTimers {
   }
 
   // Use only moves the end, so the timer is set anew when it fires and not at every get. Delayed
-  // messages count as use (spec/retries.md section 5).
+  // messages count as use: an end would take them with it.
   #idleEnded(): void {
     const queue = this.#queue;
     const { nowMs } = queue.broker;

@@ -1,6 +1,6 @@
 // Takes over what a store remembers: definitions, then the messages of every queue at their positions,
-// with their counts, delays and what was out for delivery when the node ended (spec/retries.md section
-// 4). Called once by the server, before anything is served.
+// with their counts, delays and what was out for delivery when the node ended (docs/storage.md "What
+// survives"). Called once by the server, before anything is served.
 
 import { ChannelError } from "../amqp/errors.ts";
 import {

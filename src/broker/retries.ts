@@ -1,6 +1,6 @@
 // The retry side of a queue: puts rejected messages into its retry queue for a growing delay and brings
-// them back (spec/retries.md sections 2, 5 and 6). Queue decides that a message is to be delayed; when
-// that cannot be done it is told so and requeues at once.
+// them back (docs/automatic-retries.md "While a message waits"). Queue decides that a message is to be
+// delayed; when that cannot be done it is told so and requeues at once.
 
 import { SchedulerFullError } from "../schedule/scheduler.ts";
 import { ENTRY_COUNT_MASK, type RecordView } from "../store/port.ts";
@@ -34,7 +34,7 @@ export class Retries {
       broker.metrics.retryOverLimit++;
       return false;
     }
-    // A delay that no log file takes would be forgotten by a crash (spec/retries.md section 6).
+    // A delay that no log file takes would be forgotten by a crash (docs/storage.md).
     if (broker.store.isReadOnly && this.#queue.entriesFor(view) !== null) {
       return this.#storeFailed("no log file takes writes");
     }
@@ -105,7 +105,7 @@ export class Retries {
     const entry = delayedTable.entryAt(index);
     const dueMs = delayedTable.dueMsAt(index);
     this.delayed.take(index);
-    // Holding it was use up to now: `x-expires` counts from here (section 5).
+    // Holding it was use up to now: `x-expires` counts from here.
     queue.touch();
     const view = this.#view;
     store.describe(ref, view);
@@ -123,7 +123,7 @@ export class Retries {
     }
   }
 
-  // The queue is full and refuses publishes: one more period of the same attempt (section 5).
+  // The queue is full and refuses publishes: one more period of the same attempt.
   #delayAgain(ref: number, position: number, entry: number): boolean {
     this.#queue.broker.store.describe(ref, this.#view);
     return this.delay(ref, position, entry, this.#view);

@@ -1,6 +1,6 @@
 // What the arguments of a queue say about a message that comes back: does the delivery count as spent,
-// is the message delayed, and for how long (spec/retries.md sections 2, 3 and 8). Pure functions; the
-// queue applies them and counts.
+// is the message delayed, and for how long (docs/automatic-retries.md "Delays", "What is retried" and
+// "RabbitMQ's dialect"). Pure functions; the queue applies them and counts.
 
 import { backoff } from "../schedule/backoff.ts";
 import type { RetrySettings } from "./arguments/queue_arguments.ts";
@@ -58,7 +58,7 @@ function listedDelayMs(delaysMs: readonly number[], attempt: number): number {
   return Math.min(delaysMs[Math.min(attempt, delaysMs.length) - 1]!, DELAY_MS_MAX);
 }
 
-// In the dialect with a type, linear growth is capped at `min` unless a max says otherwise (section 8).
+// In the dialect with a type, linear growth is capped at `min` unless a max says otherwise.
 function longestMs(settings: RetrySettings): number {
   const isCapped = settings.type !== "" && settings.multiplier === 0 && settings.maxMs === 0;
   return isCapped ? settings.minMs : settings.maxMs;

@@ -1,5 +1,5 @@
-// What an operator sees of the messages a queue holds back (spec/retries.md section 7). Management asks
-// within a turn; nothing here changes a message or its timer.
+// What an operator sees of the messages a queue holds back (docs/automatic-retries.md "For operators").
+// Management asks within a turn; nothing here changes a message or its timer.
 
 import { decodeText } from "../lib/text.ts";
 import type { RecordView } from "../store/port.ts";

@@ -1,6 +1,6 @@
 // What becomes of a delivered message when its channel settles it: gone, dead-lettered, delayed or back
-// in its place (spec/retries.md sections 3 and 4). One per queue, called by unacked.ts; the queue does
-// what is decided here.
+// in its place (docs/automatic-retries.md "What is retried"). One per queue, called by unacked.ts; the
+// queue does what is decided here.
 
 import {
   ENTRY_COUNT_MASK,

@@ -1,6 +1,6 @@
 // The history of a dead-lettered message in its headers: `x-death`, newest first, one entry per queue
 // and reason, and the first and last death beside it. Called by dead-lettering; pure, it only makes
-// new headers. Fields and their meaning are RabbitMQ 3.13's (spec/broker.md "Dead-lettering").
+// new headers. Fields and their meaning are RabbitMQ 3.13's.
 
 import type { FieldTable, FieldValue, WholeNumber } from "../amqp/field_value.ts";
 import { integerOf, longField, textField, textOf, timestampField } from "../amqp/field_value.ts";

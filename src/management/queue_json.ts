@@ -1,6 +1,6 @@
 // A queue, and the internal retry queue that belongs to it, as JSON: RabbitMQ's members with RabbitMQ's
-// types, and `delayed_retry` (spec/retries.md section 7). The queue lists ask for it inside a turn;
-// nothing here changes a queue.
+// types, and `delayed_retry` (docs/automatic-retries.md "For operators"). The queue lists ask for it
+// inside a turn; nothing here changes a queue.
 
 import { fieldTableToJson } from "../amqp/field_json.ts";
 import type { Consumer } from "../broker/consumer.ts";

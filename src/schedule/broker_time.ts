@@ -1,7 +1,7 @@
 // Broker time: the one time line that dates arrivals, TTLs and due times. It starts at the wall
 // clock of the boot (never below the last time the store remembers), runs with the monotonic clock
 // and is drawn toward the wall clock by at most 1 ms per second. It is never stepped and never goes
-// back, so a wall clock that jumps neither hurries nor delays a waiting message (retries.md 2).
+// back, so a wall clock that jumps neither hurries nor delays a waiting message.
 
 import type { Clock } from "./clock.ts";
 

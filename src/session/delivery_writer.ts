@@ -105,7 +105,7 @@ function putHeader(out: ByteWriter, channel: Channel, delivery: Delivery): void 
   out.byteCount = at + 1;
 }
 
-// The broker's own x-delivery-count replaces or removes the one in the headers (spec/retries.md 4).
+// The broker's own x-delivery-count replaces or removes the one in the headers.
 function writeCountedHeader(out: ByteWriter, channel: Channel, delivery: Delivery): void {
   const { view, deliveryCount } = delivery;
   const start = out.byteCount;

@@ -1,6 +1,6 @@
 // What becomes of an exception that was thrown while acting for a client: a soft error ends the
 // channel, a hard one the connection, an unexpected one in session code the connection too (541). One
-// that comes out of broker code is passed on: the node stops (design: "Failures inside").
+// that comes out of broker code is passed on: the node stops (ARCHITECTURE.md "When something is wrong").
 
 import { AmqpError, ChannelError, ConnectionError } from "../amqp/errors.ts";
 import { FRAME_ERROR, INTERNAL_ERROR } from "../amqp/reply_code.ts";

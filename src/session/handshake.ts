@@ -1,6 +1,6 @@
 // From the protocol header to connection.open-ok: what the node offers, who the client is, what both
 // agree on. Called by the connection and by its method handler; everything after the handshake is
-// elsewhere. Texts and codes follow RabbitMQ (spec/broker.md "Connection").
+// elsewhere. Texts and codes follow RabbitMQ.
 
 import { ConnectionError, replyText } from "../amqp/errors.ts";
 import { FRAME_MAX_MIN, FRAME_OVERHEAD } from "../amqp/frame.ts";

@@ -1,5 +1,5 @@
 // Heartbeats of one connection: a frame when half an interval passed in silence, and an end when the
-// peer has missed two (spec/broker.md "Connection"). Driven by a timer of the engine every half
+// peer has missed two (AMQP 0-9-1 section 4.2.7). Driven by a timer of the engine every half
 // interval. Time during which we do not read does not count against the peer.
 
 import { writeHeartbeat } from "../amqp/hot_frames.ts";

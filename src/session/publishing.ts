@@ -80,7 +80,7 @@ export function receiveHeader(channel: Channel, frame: FrameParser): void {
   else attach(channel);
 }
 
-// The property stands for a login that the broker has checked (spec/broker.md).
+// The property stands for a login that the broker has checked.
 function checkUserId(channel: Channel, bytes: Uint8Array): void {
   const { properties, contentHeader } = channel.context;
   properties.set(bytes, contentHeader.propertiesStart, contentHeader.propertiesEnd);

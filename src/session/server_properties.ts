@@ -15,8 +15,7 @@ export interface ProductInfo {
 }
 
 /**
- * The RabbitMQ release whose behaviour is followed: clients and test suites parse it and branch on it
- * (spec/broker.md "Connection").
+ * The RabbitMQ release whose behaviour is followed: clients and test suites parse it and branch on it.
  */
 export const FOLLOWED_RABBITMQ_VERSION = "3.13.7";
 

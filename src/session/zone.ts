@@ -1,6 +1,7 @@
 // Whose code is running: the session's or the broker's. An unexpected exception ends one connection in
 // the first case and the whole node in the second, because half-applied broker state must never be
-// written (design: "Failures inside"). Set around every call into the broker; costs two stores.
+// written (ARCHITECTURE.md "When something is wrong"). Set around every call into the broker; costs two
+// stores.
 
 /** A flag that survives the exception it is to explain. */
 export class Zone {

@@ -1,6 +1,6 @@
 // The store port: where message bytes, ready positions and state entries live. broker/ talks only to
 // these interfaces; the memory store implements them here and a file store adds files behind the same
-// names (design: "Messages, log and queues"). A store never decides what happens to a message.
+// names (ARCHITECTURE.md "The store"). A store never decides what happens to a message.
 
 /** Record flag: the publisher asked for persistence (delivery-mode 2). */
 export const RECORD_PERSISTENT = 1;
@@ -11,9 +11,9 @@ export const RECORD_BCC = 4;
 
 /** Entry bit: the message has been delivered before (`redelivered` on the next delivery). */
 export const ENTRY_REDELIVERED = 0x80000000;
-/** Entry bit: its last delivery is not among the deliveries spent (spec/retries.md section 8). */
+/** Entry bit: its last delivery is not among the deliveries spent. */
 export const ENTRY_UNSPENT = 0x40000000;
-/** Entry mask: deliveries spent so far (spec/retries.md section 4). */
+/** Entry mask: deliveries spent so far. */
 export const ENTRY_COUNT_MASK = 0x3fffffff;
 
 /** The head of a lane can be delivered now. */

@@ -1,5 +1,5 @@
-// The contract of the broker over the wire, row by row of spec/broker.md "Exchanges" and "Queues", where
-// the tests of single files do not go through frames.
+// What clients are promised about exchanges and queues (docs/exchanges-and-queues.md), over the wire,
+// where the tests of single files do not go through frames.
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { FieldTable, FieldValue } from "../../src/amqp/field_value.ts";

@@ -1,5 +1,5 @@
-// Dead letters as clients see them: spec/broker.md "Dead-lettering" and the TTL pattern of
-// spec/retries.md section 10, over the wire.
+// Dead letters as clients see them, over the wire, and the older pattern of retries by queues with a
+// time to live (docs/automatic-retries.md).
 
 import { assertEquals } from "@std/assert";
 import type { FieldTable, FieldValue } from "../../src/amqp/field_value.ts";

@@ -1,5 +1,5 @@
-// Messages while they are delayed and the internal retry queue, as clients see them: spec/retries.md
-// sections 5 and 6, and the types of section 8.
+// Messages while they are delayed, the internal retry queue and the types of RabbitMQ's dialect, as
+// clients see them and docs/automatic-retries.md says.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { FieldValue } from "../../src/amqp/field_value.ts";
@@ -60,7 +60,7 @@ function readyCount(channel: ClientChannel, queue: string): number {
   return channel.queue(queue, {}, { passive: true }).messageCount;
 }
 
-// --- section 5
+// --- while a message waits
 
 Deno.test("delayed messages are not in message_count, purge counts and removes them", () => {
   const { node, channel } = scene();
@@ -305,7 +305,7 @@ Deno.test("an exclusive queue takes delayed messages along with its connection",
   ]);
 });
 
-// --- section 6
+// --- the retry queue
 
 const RETRY_QUEUE = "amq.retry-q";
 const BINDING = {
@@ -371,7 +371,7 @@ Deno.test("a publish to a retry queue is unroutable: by key, CC, BCC and dead-le
   assertEquals(node.broker.metrics.deadLettersDropped, 1);
 });
 
-// --- section 8
+// --- RabbitMQ's dialect
 
 type Result = "delayed" | "instant";
 

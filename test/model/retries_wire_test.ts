@@ -1,5 +1,5 @@
-// Automatic retries as a client sees them, row by row of spec/retries.md sections 2 to 4 and 8: when
-// messages come back, what they then carry, and what ends it. Nothing but frames is looked at.
+// Automatic retries as a client sees them, row by row of docs/automatic-retries.md: when messages come
+// back, what they then carry, and what ends it. Nothing but frames is looked at.
 
 import { assertEquals, assertGreater, assertGreaterOrEqual, assertLessOrEqual } from "@std/assert";
 import { type FieldValue, longField } from "../../src/amqp/field_value.ts";
@@ -63,7 +63,7 @@ function statusOf(channel: ClientChannel, queue: string): number {
   return channel.queue(queue, {}, { passive: true }).messageCount;
 }
 
-// --- section 2
+// --- delays
 
 const SCHEDULES: [string, Plain, number[]][] = [
   ["linear without a multiplier", { [MIN]: 10 }, [10, 20, 30, 40]],
@@ -158,7 +158,7 @@ Deno.test("equal due times come back as they were rejected, different delays pas
   assertEquals(one(s.channel).body, "c");
 });
 
-// --- sections 3 and 4
+// --- what is retried, and the counter
 
 Deno.test("x-delivery-count is a long, absent at first, then the number of earlier deliveries", () => {
   const s = scene({ ...CONSTANT, [LIMIT]: 2 });

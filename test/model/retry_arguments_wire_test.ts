@@ -1,5 +1,5 @@
-// The arguments of automatic retries as a client sends them (spec/retries.md sections 1 and 8): every
-// refusal closes the channel with 406, says why, and leaves nothing behind.
+// The arguments of automatic retries as a client sends them (docs/automatic-retries.md "Arguments"):
+// every refusal closes the channel with 406, says why, and leaves nothing behind.
 
 import { assertEquals, assertLessOrEqual, assertStringIncludes } from "@std/assert";
 import type { FieldValue } from "../../src/amqp/field_value.ts";

@@ -1,6 +1,6 @@
 // The queues of one simulated run: drawn at random from everything that shapes a message's life, with
-// the simulation's own idea of what each argument means, written from spec/retries.md and not from the
-// broker's code. The ledger asks it what has to happen.
+// the simulation's own idea of what each argument means, written from docs/automatic-retries.md and
+// not from the broker's code. The ledger asks it what has to happen.
 
 import type { Prng } from "../../src/lib/prng.ts";
 import type { FieldValue } from "../../src/amqp/field_value.ts";

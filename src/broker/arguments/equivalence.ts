@@ -1,6 +1,6 @@
 // The redeclare comparison: the same name again must ask for the same thing, else 406 with RabbitMQ's
 // text. Arguments are compared as given, so a default written out differs from one left out; integers
-// of different width with the same value are equal (spec/retries.md section 1).
+// of different width with the same value are equal.
 
 import { ChannelError } from "../../amqp/errors.ts";
 import type { FieldTable, FieldValue } from "../../amqp/field_value.ts";

@@ -47,7 +47,7 @@ export interface QueueArguments {
   readonly effective: FieldTable;
 }
 
-/** Redeliveries allowed on a retry-enabled queue that names no limit (spec/retries.md section 1). */
+/** Redeliveries allowed on a retry-enabled queue that names no limit (docs/automatic-retries.md). */
 export const DELIVERY_LIMIT_DEFAULT = 20;
 
 const OVERFLOWS: readonly string[] = ["drop-head", "reject-publish", "reject-publish-dlx"];

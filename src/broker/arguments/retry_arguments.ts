@@ -1,5 +1,5 @@
-// The arguments of automatic retries (spec/retries.md sections 1 and 8): their types and ranges, what
-// they may not be combined with, and the settings they come to. Called while a queue is declared;
+// The arguments of automatic retries (docs/automatic-retries.md "Arguments"): their types and ranges,
+// what they may not be combined with, and the settings they come to. Called while a queue is declared;
 // how long a message then waits is the retry rules' business, not this file's.
 
 import type { FieldTable } from "../../amqp/field_value.ts";

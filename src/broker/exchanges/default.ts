@@ -1,6 +1,6 @@
 // The default exchange: a message goes to the queue whose name is its key. It has no bindings of its
 // own and is made by the vhost alone. Internal retry queues are not among the vhost's queues, so a
-// message addressed to one is unroutable (spec/retries.md section 6).
+// message addressed to one is unroutable.
 
 import { unreachable } from "../../lib/assert.ts";
 import type { Queue } from "../queue.ts";

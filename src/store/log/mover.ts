@@ -1,6 +1,6 @@
 // Empties a data file in which few records are alive: copies them to a segment file, and when the copies
-// are safe, says so in the log (design: "survivors"). One group of records at a time; a record that dies
-// meanwhile is simply left out. Keeper chooses the file.
+// are safe, says so in the log (docs/storage.md "Segments"). One group of records at a time; a record
+// that dies meanwhile is simply left out. Keeper chooses the file.
 
 import type { Arena } from "../arena.ts";
 import type { DiskError, FileHandle } from "../file_system.ts";

@@ -1,7 +1,7 @@
 // Keeps the memory of long backlogs within a bound: writes the messages of cold chunks to pages in
 // segment files, and when those are safe, lets go of everything known of them in memory. The log says
-// where they are now (design: "Messages, log and queues"). Keeper calls it once a turn; which chunks
-// of a lane are cold is the lane's to say, how pages are read back the page loader's.
+// where they are now (docs/storage.md "Pages"). Keeper calls it once a turn; which chunks of a lane are
+// cold is the lane's to say, how pages are read back the page loader's.
 //
 // A chunk is written while it stays where it is. If any of its messages has left meanwhile, or been
 // looked at by the head, what was written does not count and nothing has changed.

@@ -1,6 +1,6 @@
 // Rebuilds what a data folder says: the newest snapshot, then every batch behind it. Nothing in here
-// changes a file but for what log_replay.ts cuts off. What is damaged is reported and the rest is used (design:
-// "Recovery"). The file store keeps what comes out, the broker takes it over.
+// changes a file but for what log_replay.ts cuts off. What is damaged is reported and the rest is used
+// (docs/storage.md "At the start"). The file store keeps what comes out, the broker takes it over.
 //
 // A snapshot is taken while things go on, so each of its rows says how the message stood before some
 // batch. Entries are facts that hold from their batch on: those older than a row add nothing to it, all

@@ -1,5 +1,5 @@
-// The x-delivery-count of dead letters is the one last delivered (spec/retries.md section 4), whatever
-// became of the message meanwhile, and after a restart too.
+// The x-delivery-count of dead letters is the one last delivered, whatever became of the message
+// meanwhile, and after a restart too.
 
 import { assertEquals } from "@std/assert";
 import { longField } from "../../../src/amqp/field_value.ts";

@@ -1,4 +1,4 @@
-// Automatic retries at the broker, case by case of spec/retries.md, with time moved by hand.
+// Automatic retries at the broker, case by case of docs/automatic-retries.md, with time moved by hand.
 
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import type { Queue } from "../../../src/broker/queue.ts";

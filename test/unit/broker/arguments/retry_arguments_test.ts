@@ -1,4 +1,5 @@
-// Tests of the retry arguments: spec/retries.md sections 1 and 8, row by row.
+// Tests of the retry arguments: docs/automatic-retries.md "Arguments" and "RabbitMQ's dialect", row by
+// row.
 
 import { assertEquals, assertMatch } from "@std/assert";
 import type { PlainObject, PlainValue } from "../../../../src/amqp/field_json.ts";
