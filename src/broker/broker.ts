@@ -15,6 +15,7 @@ import { Metrics } from "./metrics.ts";
 import type { Queue } from "./queue.ts";
 import { Timers } from "./timers.ts";
 import type { Users } from "./users.ts";
+import { UnsafeDelays } from "./unsafe_delays.ts";
 import { VHost } from "./vhost.ts";
 
 const TIMERS_PER_TURN_MAX = 8192;
@@ -44,6 +45,7 @@ export class Broker {
   readonly metrics: Metrics = new Metrics();
   readonly timers: Timers;
   readonly delayedTable: DelayedTable = new DelayedTable();
+  readonly unsafeDelays: UnsafeDelays = new UnsafeDelays();
   readonly deadLetters: DeadLetters;
   /** The one delivery in the making; see delivery.ts. */
   readonly delivery: Delivery = new Delivery();
@@ -98,6 +100,7 @@ export class Broker {
   /** Ends the turn: its batch, a bounded step of housekeeping and the look at memory. */
   endTurn(): void {
     this.store.commit(this.nowMs);
+    this.unsafeDelays.look(this.store);
     this.#hasHousekeeping = this.store.maintain(this.nowMs);
     const limit = this.limits.memoryBytesMax;
     const threshold = this.#isMemoryBlocked ? limit * MEMORY_RESUME_RATIO : limit;

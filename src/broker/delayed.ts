@@ -120,6 +120,8 @@ export class RetryQueue {
   readonly #group: number;
   count = 0;
   bodyBytes = 0;
+  /** Index of the message that was added last. */
+  lastIndex = 0;
 
   /** `onDue` gets the table index of each message whose timer fires; it must `take` it. */
   constructor(
@@ -133,22 +135,31 @@ export class RetryQueue {
   }
 
   /**
-   * Holds a message back until `wakeMs`, which is its due time or an earlier expiry.
+   * Holds a message back until `wakeMs`, which is its due time or an earlier expiry. Its index in the
+   * table is in `lastIndex` then, and the answer is the handle of its timer.
    * @throws SchedulerFullError when no timer can be had; nothing has changed then
    */
-  add(message: DelayedMessage, wakeMs: number): void {
+  add(message: DelayedMessage, wakeMs: number): number {
     const index = this.#table.add(message);
+    let handle: number;
     try {
-      this.#scheduler.insert(this.#group, wakeMs, index);
+      handle = this.#scheduler.insert(this.#group, wakeMs, index);
     } catch (error) {
       this.#table.remove(index);
       throw error;
     }
     this.count++;
     this.bodyBytes += message.bodyBytes;
+    this.lastIndex = index;
+    return handle;
   }
 
-  /** Gives up the message whose timer has fired. */
+  /** Stops the timer of a message that is to be taken before it fires; false when it has fired. */
+  cancel(handle: number): boolean {
+    return this.#scheduler.cancel(handle);
+  }
+
+  /** Gives up the message whose timer has fired or was cancelled. */
   take(index: number): void {
     this.count--;
     this.bodyBytes -= this.#table.bodyBytesAt(index);

@@ -10,13 +10,17 @@ import { type DelayedMessage, RetryQueue } from "./delayed.ts";
 import { retryQueueName } from "./names.ts";
 import type { Queue } from "./queue.ts";
 import { retryDelayMs } from "./retry.ts";
+import type { DelayOwner } from "./unsafe_delays.ts";
+
+const LOG_INTERVAL_MS = 1000;
 
 /** Delays messages of one queue. */
-export class Retries {
+export class Retries implements DelayOwner {
   readonly settings: RetrySettings;
   readonly delayed: RetryQueue;
   readonly #queue: Queue;
   readonly #view: RecordView = emptyView();
+  #quietUntilMs = 0;
 
   constructor(queue: Queue, settings: RetrySettings) {
     const { scheduler, delayedTable: table } = queue.broker;
@@ -41,8 +45,13 @@ export class Retries {
     const random = this.settings.jitterPercent === 0 ? 0 : broker.random();
     const delayMs = retryDelayMs(this.settings, entry & ENTRY_COUNT_MASK, random);
     const dueMs = Math.ceil(broker.nowMs + delayMs);
-    if (!this.#hold(ref, position, { entry, bodyBytes, dueMs }, view)) return false;
-    this.#queue.entriesFor(view)?.delayed(this.#queue.id, position, ref, { dueMs, entry });
+    const handle = this.#hold(ref, position, { entry, bodyBytes, dueMs }, view);
+    if (handle === 0) return false;
+    const entries = this.#queue.entriesFor(view);
+    if (entries !== null) {
+      entries.delayed(this.#queue.id, position, ref, { dueMs, entry });
+      broker.unsafeDelays.add(broker.store.openBatch, this, handle, this.delayed.lastIndex);
+    }
     broker.metrics.retryScheduled++;
     return true;
   }
@@ -50,7 +59,22 @@ export class Retries {
   /** Takes over a message that was delayed before the node started; false when it cannot be held. */
   restore(message: DelayedMessage, view: RecordView): boolean {
     const { ref, position, entry, bodyBytes, dueMs } = message;
-    return this.#hold(ref, position, { entry, bodyBytes, dueMs }, view);
+    return this.#hold(ref, position, { entry, bodyBytes, dueMs }, view) !== 0;
+  }
+
+  /** The disk has refused the batch that says of a delay: the message is ready again, count kept. */
+  undelay(handle: number, index: number): void {
+    if (!this.delayed.cancel(handle)) return;
+    const queue = this.#queue;
+    const table = queue.broker.delayedTable;
+    const ref = table.refAt(index);
+    const position = table.positionAt(index);
+    const entry = table.entryAt(index);
+    this.delayed.take(index);
+    this.#storeFailed("the disk has refused it");
+    queue.touch();
+    queue.broker.store.describe(ref, this.#view);
+    queue.takeBack(ref, position, entry, this.#view);
   }
 
   /** Gives up every delayed message and says how many there were. */
@@ -73,25 +97,29 @@ export class Retries {
       delayedTable.bodyBytes + bodyBytes <= limits.delayedBytesPerNodeMax;
   }
 
+  // The handle of its timer; 0 when none can be had.
   #hold(
     ref: number,
     position: number,
     delay: { entry: number; bodyBytes: number; dueMs: number },
     view: RecordView,
-  ): boolean {
+  ): number {
     const wakeMs = Math.min(delay.dueMs, this.#queue.expiryOf(view));
     try {
-      this.delayed.add({ ref, position, ...delay }, wakeMs);
-      return true;
+      return this.delayed.add({ ref, position, ...delay }, wakeMs);
     } catch (error) {
       if (!(error instanceof SchedulerFullError)) throw error;
-      return this.#storeFailed(error.message);
+      this.#storeFailed(error.message);
+      return 0;
     }
   }
 
+  // A consumer that rejects everything is back at once, so not every failure has a line of the log.
   #storeFailed(why: string): false {
     const { broker, name, vhost } = this.#queue;
     broker.metrics.retryStoreFailures++;
+    if (broker.nowMs < this.#quietUntilMs) return false;
+    this.#quietUntilMs = broker.nowMs + LOG_INTERVAL_MS;
     const fields = { queue: name, vhost: vhost.name, error: why };
     broker.logger.log("error", "retry queue cannot store a message; requeued at once", fields);
     return false;

@@ -113,6 +113,7 @@ export class SimNode {
     broker.endTurn();
     this.#requireAlive();
     this.watch.acking.clear();
+    this.watch.checkDelays();
     for (const channel of this.channels) channel.flush();
     ledger.settle(this.store);
     messages.settle(this.store);

@@ -35,6 +35,8 @@ export class Watch {
   readonly rejecting: Set<string> = new Set();
   /** Queue and position of what is being dead-lettered. */
   readonly #leaving: Set<string> = new Set();
+  /** Batch of each delay that is not safe, by queue and position. */
+  readonly #delays: Map<string, number> = new Map();
   readonly #parts: Watched;
   readonly #queues = new Map<number, Queue>();
   readonly #lastPositions = new Map<number, number>();
@@ -144,9 +146,31 @@ export class Watch {
   }
 
   #requeued(queueId: number, position: number, _ref: number, entry: number): void {
-    const row = this.#row(queueId, position, [OUT]);
-    this.#checkSpent(row, entry);
+    const row = this.#row(queueId, position, [OUT, DELAYED]);
+    if (row.state === OUT) this.#checkSpent(row, entry);
+    else this.#checkUndelayed(row, `${queueId}/${position}`, entry);
     this.#setState(queueId, position, { state: READY, entry, dueMs: 0 });
+  }
+
+  // Whose delay the disk has refused is ready at once, with its count; nobody else.
+  #checkUndelayed(row: Row, at: string, entry: number): void {
+    const batch = this.#delays.get(at);
+    if (batch === undefined || !this.#parts.store.isFailed(batch)) {
+      throw new Violation(`${row.key}: comes back although its delay is not refused`);
+    }
+    if (row.entry !== entry) throw new Violation(`${row.key}: comes back with another count`);
+    this.#delays.delete(at);
+  }
+
+  /** After a turn: nothing is delayed whose delay the disk has refused. */
+  checkDelays(): void {
+    const { store, ledger } = this.#parts;
+    for (const [at, batch] of this.#delays) {
+      const [queueId, position] = at.split("/").map(Number) as [number, number];
+      const isDelayed = ledger.live.row(queueId, position)?.state === DELAYED;
+      if (isDelayed && store.isFailed(batch)) throw new Violation(`${at}: delayed, but refused`);
+      if (!isDelayed || batch <= store.safeBatch) this.#delays.delete(at);
+    }
   }
 
   #checkSpent(row: Row, entry: number): void {
@@ -163,6 +187,7 @@ export class Watch {
     if (dueMs !== Math.ceil(this.#nowMs + delayMs)) {
       throw new Violation(`${row.key}: a wrong delay`);
     }
+    this.#delays.set(`${queueId}/${position}`, this.#batch);
     this.#setState(queueId, position, { state: DELAYED, entry, dueMs });
   }
 
