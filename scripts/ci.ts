@@ -6,6 +6,7 @@ import process from "node:process";
 import { guardSpeed } from "../bench/short/guard.ts";
 import { checkReadme } from "./check_readme.ts";
 import { startFromBareClone, testFromBareClone } from "./lib/bare_clone.ts";
+import { runCoreHosts } from "./lib/core_hosts.ts";
 import { runGates } from "./lib/gates.ts";
 import { runPika } from "./lib/pika.ts";
 import { NODE_MIN, RUNTIMES, VERSIONS } from "./lib/runtimes.ts";
@@ -59,6 +60,7 @@ for (const runtime of RUNTIMES) {
   await part(`Python client against ${runtime}`, () => runPika(runtime, true));
 }
 await part("examples of README and docs", () => checkReadme());
+await part("hosts of the timing core", () => runCoreHosts());
 
 await part("speed beside the baseline", async () => {
   const tally = emptyTally();

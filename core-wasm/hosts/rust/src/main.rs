@@ -1,5 +1,5 @@
 //! Replays the shared vectors and the shared trace on wasmtime, then schedules a few retries.
-//! Run by `cargo run --release` in this folder; exits with 1 when a result differs.
+//! Run by `cargo run` in this folder; exits with 1 when a result differs.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
