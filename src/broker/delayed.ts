@@ -4,17 +4,24 @@
 
 import type { Scheduler } from "../schedule/scheduler.ts";
 
-const CAPACITY_MIN = 64;
+/** Messages in a chunk: a power of two. */
+const CHUNK_ROWS = 8192;
+const CHUNK_SHIFT = 13;
+const CHUNK_MASK = CHUNK_ROWS - 1;
+const ROW_BYTES = 28;
 const NONE = 0xffff_ffff;
 
-/** Node-wide table of delayed messages; a timer's payload is an index into it. */
+class DelayedChunk {
+  readonly refs = new Uint32Array(CHUNK_ROWS);
+  readonly entries = new Uint32Array(CHUNK_ROWS);
+  readonly bodyBytes = new Uint32Array(CHUNK_ROWS);
+  readonly positions = new Float64Array(CHUNK_ROWS);
+  readonly dueMs = new Float64Array(CHUNK_ROWS);
+}
+
+/** Node-wide table of delayed messages; a timer's payload is an index into it. It grows by chunks. */
 export class DelayedTable {
-  #refs = new Uint32Array(CAPACITY_MIN);
-  #entries = new Uint32Array(CAPACITY_MIN);
-  #bodyBytes = new Uint32Array(CAPACITY_MIN);
-  #positions = new Float64Array(CAPACITY_MIN);
-  /** When the delay ends; the timer may be set earlier, for an expiry. */
-  #dueMs = new Float64Array(CAPACITY_MIN);
+  readonly #chunks: DelayedChunk[] = [];
   #firstFree = NONE;
   #unused = 0;
   count = 0;
@@ -22,37 +29,44 @@ export class DelayedTable {
 
   /** Bytes of the arrays. */
   get memoryBytes(): number {
-    return this.#refs.length * 28;
+    return this.#chunks.length * CHUNK_ROWS * ROW_BYTES;
+  }
+
+  #chunkOf(index: number): DelayedChunk {
+    return this.#chunks[index >>> CHUNK_SHIFT]!;
   }
 
   refAt(index: number): number {
-    return this.#refs[index]!;
+    return this.#chunkOf(index).refs[index & CHUNK_MASK]!;
   }
 
   entryAt(index: number): number {
-    return this.#entries[index]!;
+    return this.#chunkOf(index).entries[index & CHUNK_MASK]!;
   }
 
   bodyBytesAt(index: number): number {
-    return this.#bodyBytes[index]!;
+    return this.#chunkOf(index).bodyBytes[index & CHUNK_MASK]!;
   }
 
   positionAt(index: number): number {
-    return this.#positions[index]!;
+    return this.#chunkOf(index).positions[index & CHUNK_MASK]!;
   }
 
+  /** When the delay ends; the timer may be set earlier, for an expiry. */
   dueMsAt(index: number): number {
-    return this.#dueMs[index]!;
+    return this.#chunkOf(index).dueMs[index & CHUNK_MASK]!;
   }
 
   /** Enters a message and returns its index. */
   add(message: DelayedMessage): number {
     const index = this.#allocate();
-    this.#refs[index] = message.ref;
-    this.#entries[index] = message.entry;
-    this.#bodyBytes[index] = message.bodyBytes;
-    this.#positions[index] = message.position;
-    this.#dueMs[index] = message.dueMs;
+    const chunk = this.#chunkOf(index);
+    const at = index & CHUNK_MASK;
+    chunk.refs[at] = message.ref;
+    chunk.entries[at] = message.entry;
+    chunk.bodyBytes[at] = message.bodyBytes;
+    chunk.positions[at] = message.position;
+    chunk.dueMs[at] = message.dueMs;
     this.count++;
     this.bodyBytes += message.bodyBytes;
     return index;
@@ -61,39 +75,25 @@ export class DelayedTable {
   /** Forgets a message. */
   remove(index: number): void {
     this.count--;
-    this.bodyBytes -= this.#bodyBytes[index]!;
-    this.#refs[index] = this.#firstFree;
+    this.bodyBytes -= this.bodyBytesAt(index);
+    this.#chunkOf(index).refs[index & CHUNK_MASK] = this.#firstFree;
     this.#firstFree = index;
-    if (this.count === 0 && this.#refs.length > CAPACITY_MIN * 64) this.#resize(CAPACITY_MIN);
-    if (this.count === 0) {
-      this.#firstFree = NONE;
-      this.#unused = 0;
-    }
+    if (this.count > 0) return;
+    this.#chunks.length = 1;
+    this.#firstFree = NONE;
+    this.#unused = 0;
   }
 
   #allocate(): number {
     const free = this.#firstFree;
     if (free !== NONE) {
-      this.#firstFree = this.#refs[free]!;
+      this.#firstFree = this.refAt(free);
       return free;
     }
-    if (this.#unused === this.#refs.length) this.#resize(this.#refs.length * 2);
-    return this.#unused++;
+    const index = this.#unused++;
+    if (index >>> CHUNK_SHIFT === this.#chunks.length) this.#chunks.push(new DelayedChunk());
+    return index;
   }
-
-  #resize(capacity: number): void {
-    const kept = Math.min(this.#refs.length, capacity);
-    this.#refs = resized(this.#refs, new Uint32Array(capacity), kept);
-    this.#entries = resized(this.#entries, new Uint32Array(capacity), kept);
-    this.#bodyBytes = resized(this.#bodyBytes, new Uint32Array(capacity), kept);
-    this.#positions = resized(this.#positions, new Float64Array(capacity), kept);
-    this.#dueMs = resized(this.#dueMs, new Float64Array(capacity), kept);
-  }
-}
-
-function resized<T extends Float64Array | Uint32Array>(from: T, to: T, count: number): T {
-  to.set(from.subarray(0, count));
-  return to;
 }
 
 /** A message to be held back, or one that is. */

@@ -168,10 +168,8 @@ export class Queue implements ReadWaiter {
   }
 
   /** Takes over a message that stood here before the node started; positions must rise. */
-  restore(message: { ref: number; position: number; entry: number }): void {
+  restore(message: { ref: number; position: number; entry: number }, view: RecordView): void {
     const { ref, position, entry } = message;
-    const view = this.#view;
-    this.broker.store.describe(ref, view);
     const endMs = this.expiryOf(view);
     const { lane } = this;
     if (position < lane.nextPosition) {

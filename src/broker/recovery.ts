@@ -150,7 +150,7 @@ function restoreMessage(
   view: RecordView,
   counts: RestoredCounts,
 ): void {
-  const { ref, position, state, entry } = message;
+  const { ref, state } = message;
   queue.broker.store.describe(ref, view);
   if (state === STATE_OUT) {
     restoreOut(queue, message, view);
@@ -158,7 +158,7 @@ function restoreMessage(
   } else if (state === STATE_DELAYED && queue.retries?.restore(message, view) === true) {
     counts.delayed++;
   } else {
-    queue.restore({ ref, position, entry });
+    queue.restore(message, view);
     counts.ready++;
   }
 }
@@ -173,5 +173,5 @@ function restoreOut(queue: Queue, message: RestoredMessage, view: RecordView): v
   }
   const nextEntry = (spent | ENTRY_REDELIVERED) >>> 0;
   queue.entriesFor(view)?.requeued(queue.id, position, ref, nextEntry);
-  queue.restore({ ref, position, entry: nextEntry });
+  queue.restore({ ref, position, entry: nextEntry }, view);
 }

@@ -45,7 +45,7 @@ export class Retries implements DelayOwner {
     const random = this.settings.jitterPercent === 0 ? 0 : broker.random();
     const delayMs = retryDelayMs(this.settings, entry & ENTRY_COUNT_MASK, random);
     const dueMs = Math.ceil(broker.nowMs + delayMs);
-    const handle = this.#hold(ref, position, { entry, bodyBytes, dueMs }, view);
+    const handle = this.#hold({ ref, position, entry, bodyBytes, dueMs }, view);
     if (handle === 0) return false;
     const entries = this.#queue.entriesFor(view);
     if (entries !== null) {
@@ -58,8 +58,7 @@ export class Retries implements DelayOwner {
 
   /** Takes over a message that was delayed before the node started; false when it cannot be held. */
   restore(message: DelayedMessage, view: RecordView): boolean {
-    const { ref, position, entry, bodyBytes, dueMs } = message;
-    return this.#hold(ref, position, { entry, bodyBytes, dueMs }, view) !== 0;
+    return this.#hold(message, view) !== 0;
   }
 
   /** The disk has refused the batch that says of a delay: the message is ready again, count kept. */
@@ -98,15 +97,10 @@ export class Retries implements DelayOwner {
   }
 
   // The handle of its timer; 0 when none can be had.
-  #hold(
-    ref: number,
-    position: number,
-    delay: { entry: number; bodyBytes: number; dueMs: number },
-    view: RecordView,
-  ): number {
-    const wakeMs = Math.min(delay.dueMs, this.#queue.expiryOf(view));
+  #hold(message: DelayedMessage, view: RecordView): number {
+    const wakeMs = Math.min(message.dueMs, this.#queue.expiryOf(view));
     try {
-      return this.delayed.add({ ref, position, ...delay }, wakeMs);
+      return this.delayed.add(message, wakeMs);
     } catch (error) {
       if (!(error instanceof SchedulerFullError)) throw error;
       this.#storeFailed(error.message);

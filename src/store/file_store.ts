@@ -8,14 +8,14 @@ import type { DiskError, FileSystem } from "./file_system.ts";
 import { ChunkPool } from "./lane_chunk.ts";
 import { LogEntries } from "./log/log_entries.ts";
 import { CommitLog, type LogListener } from "./log/commit_log.ts";
-import { DataFiles } from "./log/data_files.ts";
+import { type DataFile, DataFiles } from "./log/data_files.ts";
 import { Definitions } from "./log/definitions.ts";
 import { Holdings } from "./log/holdings.ts";
 import { Keeper } from "./log/keeper.ts";
 import { type Manifest, readManifest, StoreFormatError, writeManifest } from "./log/manifest.ts";
 import { RecordFiles } from "./log/record_files.ts";
 import { recover, type Recovered } from "./log/recovery.ts";
-import { type DataFileKind, FORMAT_VERSION } from "./log/format.ts";
+import { type DataFileKind, FORMAT_VERSION, STATE_DELAYED } from "./log/format.ts";
 import { Paging } from "./log/paging.ts";
 import { DEFAULT_SIZES, type StoreSizes } from "./log/sizes.ts";
 import { Lane } from "./lane.ts";
@@ -60,6 +60,8 @@ export class FileStore implements Store, LogListener {
   readonly #sizes: StoreSizes;
   readonly #reads = new Map<number, ReadWaiter[]>();
   #laneBytes = 0;
+  /** The file in which the message that was adopted last lies: that of the next one, nearly always. */
+  #adoptedFrom: DataFile | undefined = undefined;
 
   /** {@linkcode FileStore.open} is the way to make one. */
   constructor(options: FileStoreOptions, manifest: Manifest, files: DataFiles) {
@@ -138,14 +140,17 @@ export class FileStore implements Store, LogListener {
 
   /** Takes in a message that recovery found; 0 when the file that held it is not there. */
   adopt(message: AdoptedMessage): number {
-    const dataFile = this.#files.get(message.file);
+    if (message.file !== this.#adoptedFrom?.number) {
+      this.#adoptedFrom = this.#files.get(message.file);
+    }
+    const dataFile = this.#adoptedFrom;
     if (dataFile === undefined) return 0;
     const ref = this.#arena.appendStub(message, 1);
     const { file, offset, recordBytes } = message;
     this.#holdings.place(ref, file, offset, recordBytes);
     const holding = this.#holdings.add(ref, message.queueId, message.position);
     this.#holdings.setState(holding, message.state, message.entry);
-    this.#holdings.setDueMs(holding, message.dueMs);
+    if (message.state === STATE_DELAYED) this.#holdings.setDueMs(holding, message.dueMs);
     dataFile.liveRecords++;
     dataFile.liveBytes += recordBytes;
     return ref;

@@ -1,6 +1,7 @@
 // Body references: small integers that name records wherever they lie. The arena looks every record
 // up here, so that moving one means changing one place. References are reused, last freed first, and
-// the table is given back when nothing is alive; it never reads a record.
+// the table is given back when nothing is alive; it never reads a record. It grows by chunks, which do
+// not have to be copied.
 //
 //   ref   1        2        3        …
 //   block [ 0    ] [ 0    ] [ free ]     index of the arena block
@@ -8,14 +9,21 @@
 
 import { assert } from "../lib/assert.ts";
 
-const CAPACITY_MIN = 1024;
-const CAPACITY_MAX = 0x7fff_ffff;
+/** References in a chunk: a power of two. */
+const CHUNK_REFS = 16_384;
+const CHUNK_SHIFT = 14;
+const CHUNK_MASK = CHUNK_REFS - 1;
+const REF_MAX = 0x7fff_ffff;
 const FREE = 0xffff_ffff;
+
+class ReferenceChunk {
+  readonly block = new Uint32Array(CHUNK_REFS);
+  readonly at = new Uint32Array(CHUNK_REFS);
+}
 
 /** Maps body references (> 0) to block and offset. */
 export class ReferenceTable {
-  #block = new Uint32Array(CAPACITY_MIN);
-  #at = new Uint32Array(CAPACITY_MIN);
+  readonly #chunks: ReferenceChunk[] = [new ReferenceChunk()];
   #firstFree = 0;
   /** References at and above this one have never been used since the last shrink. */
   #unused = 1;
@@ -28,7 +36,11 @@ export class ReferenceTable {
 
   /** Bytes of the table itself. */
   get memoryBytes(): number {
-    return this.#block.byteLength + this.#at.byteLength;
+    return this.#chunks.length * CHUNK_REFS * 8;
+  }
+
+  #chunkOf(ref: number): ReferenceChunk {
+    return this.#chunks[ref >>> CHUNK_SHIFT]!;
   }
 
   /** Takes a reference out of the free ones. */
@@ -36,17 +48,22 @@ export class ReferenceTable {
     this.#count++;
     const free = this.#firstFree;
     if (free !== 0) {
-      this.#firstFree = this.#at[free]!;
+      this.#firstFree = this.#chunkOf(free).at[free & CHUNK_MASK]!;
       return free;
     }
-    if (this.#unused === this.#block.length) this.#grow();
-    return this.#unused++;
+    const ref = this.#unused++;
+    if (ref >>> CHUNK_SHIFT === this.#chunks.length) {
+      assert(ref <= REF_MAX, "body references are used up");
+      this.#chunks.push(new ReferenceChunk());
+    }
+    return ref;
   }
 
   /** Says where the record of `ref` lies. */
   place(ref: number, block: number, at: number): void {
-    this.#block[ref] = block;
-    this.#at[ref] = at;
+    const chunk = this.#chunkOf(ref);
+    chunk.block[ref & CHUNK_MASK] = block;
+    chunk.at[ref & CHUNK_MASK] = at;
   }
 
   /** References at and above this one are not in use. */
@@ -56,47 +73,34 @@ export class ReferenceTable {
 
   /** Whether a reference is in use. */
   isUsed(ref: number): boolean {
-    return ref > 0 && ref < this.#unused && this.#block[ref] !== FREE;
+    return ref > 0 && ref < this.#unused && this.#chunkOf(ref).block[ref & CHUNK_MASK] !== FREE;
   }
 
   /** Block of a live reference. */
   blockOf(ref: number): number {
-    const block = this.#block[ref]!;
+    const block = this.#chunkOf(ref).block[ref & CHUNK_MASK]!;
     assert(block !== FREE, "use of a free body reference");
     return block;
   }
 
   /** Offset of a live reference. */
   offsetOf(ref: number): number {
-    return this.#at[ref]!;
+    return this.#chunkOf(ref).at[ref & CHUNK_MASK]!;
   }
 
   /** Gives a reference back. */
   free(ref: number): void {
-    this.#block[ref] = FREE;
-    this.#at[ref] = this.#firstFree;
+    const chunk = this.#chunkOf(ref);
+    chunk.block[ref & CHUNK_MASK] = FREE;
+    chunk.at[ref & CHUNK_MASK] = this.#firstFree;
     this.#firstFree = ref;
     this.#count--;
-    if (this.#count === 0 && this.#block.length > CAPACITY_MIN) this.#shrink();
+    if (this.#count === 0 && this.#chunks.length > 1) this.#shrink();
   }
 
   #shrink(): void {
-    // Only a table that has grown well beyond the small change of a busy queue is worth renewing.
-    if (this.#block.length < CAPACITY_MIN * 64) return;
-    this.#block = new Uint32Array(CAPACITY_MIN);
-    this.#at = new Uint32Array(CAPACITY_MIN);
+    this.#chunks.length = 1;
     this.#firstFree = 0;
     this.#unused = 1;
-  }
-
-  #grow(): void {
-    const capacity = this.#block.length * 2;
-    assert(capacity <= CAPACITY_MAX, "body references are used up");
-    const block = new Uint32Array(capacity);
-    block.set(this.#block);
-    const at = new Uint32Array(capacity);
-    at.set(this.#at);
-    this.#block = block;
-    this.#at = at;
   }
 }

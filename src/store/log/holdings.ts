@@ -1,80 +1,117 @@
 // What a file store knows of the messages it keeps across restarts: where each record lies on disk and
 // which queues hold it, at which position and in which state. Snapshots are written from it and records
-// are moved by it. Flat arrays: one row per body reference, one per holding.
+// are moved by it. Flat arrays in chunks, which never have to be copied to grow: one row per body
+// reference, one per holding.
 //
 //   by ref      file | offset | recordBytes | first holding ──┐
 //   by holding  queue | position | state, entry | due | next <┘  one per durable queue that holds it
 
 import { assert } from "../../lib/assert.ts";
 
-const CAPACITY_MIN = 1024;
+/** Rows in a chunk: a power of two. */
+const CHUNK_ROWS = 16_384;
+const CHUNK_SHIFT = 14;
+const CHUNK_MASK = CHUNK_ROWS - 1;
 /** No holding. */
 export const NO_HOLDING = 0;
 
-type Column = Uint32Array | Float64Array | Uint8Array;
-
-function grown<T extends Column>(column: T, capacity: number): T {
-  const Type = column.constructor as new (capacity: number) => T;
-  const next = new Type(capacity);
-  next.set(column);
-  return next;
+/** Rows by body reference; all zero where no record is placed. */
+class RecordChunk {
+  placedCount = 0;
+  readonly file = new Uint32Array(CHUNK_ROWS);
+  readonly offset = new Uint32Array(CHUNK_ROWS);
+  readonly recordBytes = new Uint32Array(CHUNK_ROWS);
+  readonly first = new Uint32Array(CHUNK_ROWS);
 }
+
+/** Rows by holding. */
+class HoldingChunk {
+  readonly queue = new Uint32Array(CHUNK_ROWS);
+  readonly position = new Float64Array(CHUNK_ROWS);
+  readonly entry = new Uint32Array(CHUNK_ROWS);
+  readonly state = new Uint8Array(CHUNK_ROWS);
+  readonly next = new Uint32Array(CHUNK_ROWS);
+  /** Made for the first delayed message. */
+  dueMs: Float64Array | null = null;
+}
+
+const RECORD_ROW_BYTES = 16;
+const HOLDING_ROW_BYTES = 21;
 
 /** Records on disk and who holds them. */
 export class Holdings {
-  // By body reference.
-  #file = new Uint32Array(CAPACITY_MIN);
-  #offset = new Uint32Array(CAPACITY_MIN);
-  #recordBytes = new Uint32Array(CAPACITY_MIN);
-  #first = new Uint32Array(CAPACITY_MIN);
-  // By holding; 0 is none.
-  #queue = new Uint32Array(CAPACITY_MIN);
-  #position = new Float64Array(CAPACITY_MIN);
-  #entry = new Uint32Array(CAPACITY_MIN);
-  #state = new Uint8Array(CAPACITY_MIN);
-  #dueMs = new Float64Array(CAPACITY_MIN);
-  #next = new Uint32Array(CAPACITY_MIN);
+  readonly #records: (RecordChunk | undefined)[] = [];
+  /** The chunk that was emptied last: the next one to be used. */
+  #spare: RecordChunk | undefined = new RecordChunk();
+  #recordChunkCount = 1;
+  // Holding 0 is none.
+  #holdings: HoldingChunk[] = [new HoldingChunk()];
   #firstFree = NO_HOLDING;
-  #unused = 1;
+  #unused = NO_HOLDING + 1;
+  #dueBytes = 0;
   /** How many holdings there are. */
   count = 0;
 
   /** Body references below this one may have rows. */
   get refEnd(): number {
-    return this.#file.length;
+    return this.#records.length * CHUNK_ROWS;
   }
 
   get memoryBytes(): number {
-    return this.#file.length * 16 + this.#queue.length * 29;
+    return this.#recordChunkCount * CHUNK_ROWS * RECORD_ROW_BYTES +
+      this.#holdings.length * CHUNK_ROWS * HOLDING_ROW_BYTES + this.#dueBytes;
   }
 
   // --- records
 
   /** Number of the file the record lies in; 0 when it is on no disk. */
   fileOf(ref: number): number {
-    return ref < this.#file.length ? this.#file[ref]! : 0;
+    const chunk = this.#records[ref >>> CHUNK_SHIFT];
+    return chunk === undefined ? 0 : chunk.file[ref & CHUNK_MASK]!;
   }
 
   offsetOf(ref: number): number {
-    return this.#offset[ref]!;
+    return this.#recordsOf(ref).offset[ref & CHUNK_MASK]!;
   }
 
   recordBytesOf(ref: number): number {
-    return this.#recordBytes[ref]!;
+    return this.#recordsOf(ref).recordBytes[ref & CHUNK_MASK]!;
+  }
+
+  #recordsOf(ref: number): RecordChunk {
+    return this.#records[ref >>> CHUNK_SHIFT]!;
   }
 
   /** Says where the record lies. */
   place(ref: number, file: number, offset: number, recordBytes: number): void {
-    if (ref >= this.#file.length) this.#growRefs(ref);
-    this.#file[ref] = file;
-    this.#offset[ref] = offset;
-    this.#recordBytes[ref] = recordBytes;
+    const chunk = this.#records[ref >>> CHUNK_SHIFT] ?? this.#openRecords(ref >>> CHUNK_SHIFT);
+    const at = ref & CHUNK_MASK;
+    if (chunk.file[at] === 0) chunk.placedCount++;
+    chunk.file[at] = file;
+    chunk.offset[at] = offset;
+    chunk.recordBytes[at] = recordBytes;
+  }
+
+  #openRecords(index: number): RecordChunk {
+    const spare = this.#spare;
+    if (spare === undefined) this.#recordChunkCount++;
+    const chunk = spare ?? new RecordChunk();
+    this.#spare = undefined;
+    while (this.#records.length < index) this.#records.push(undefined);
+    this.#records[index] = chunk;
+    return chunk;
   }
 
   /** The record is free: its row is empty again. */
   forget(ref: number): void {
-    assert(this.#first[ref] === NO_HOLDING, "a freed record is still held");
-    this.#file[ref] = 0;
+    const chunk = this.#recordsOf(ref);
+    const at = ref & CHUNK_MASK;
+    assert(chunk.first[at] === NO_HOLDING, "a freed record is still held");
+    chunk.file[at] = 0;
+    if (--chunk.placedCount > 0) return;
+    if (this.#spare !== undefined) this.#recordChunkCount--;
+    this.#spare = chunk;
+    this.#records[ref >>> CHUNK_SHIFT] = undefined;
   }
 
   /**
@@ -87,13 +124,18 @@ export class Holdings {
   ): { records: number; bytes: number } {
     const moved = { records: 0, bytes: 0 };
     const end = from.offset + from.byteCount;
-    for (let ref = 1; ref < this.#file.length; ref++) {
-      const offset = this.#offset[ref]!;
-      if (this.#file[ref] !== from.file || offset < from.offset || offset >= end) continue;
-      this.#file[ref] = to.file;
-      this.#offset[ref] = to.offset + offset - from.offset;
-      moved.records++;
-      moved.bytes += this.#recordBytes[ref]!;
+    for (const chunk of this.#records) {
+      if (chunk === undefined) continue;
+      const { file, offset, recordBytes } = chunk;
+      for (let at = 0; at < CHUNK_ROWS; at++) {
+        if (file[at] !== from.file) continue;
+        const before = offset[at]!;
+        if (before < from.offset || before >= end) continue;
+        file[at] = to.file;
+        offset[at] = to.offset + before - from.offset;
+        moved.records++;
+        moved.bytes += recordBytes[at]!;
+      }
     }
     return moved;
   }
@@ -102,42 +144,52 @@ export class Holdings {
 
   /** First holding of a record; `next` leads on. */
   first(ref: number): number {
-    return ref < this.#first.length ? this.#first[ref]! : NO_HOLDING;
+    const chunk = this.#records[ref >>> CHUNK_SHIFT];
+    return chunk === undefined ? NO_HOLDING : chunk.first[ref & CHUNK_MASK]!;
+  }
+
+  #holdingsOf(holding: number): HoldingChunk {
+    return this.#holdings[holding >>> CHUNK_SHIFT]!;
   }
 
   next(holding: number): number {
-    return this.#next[holding]!;
+    return this.#holdingsOf(holding).next[holding & CHUNK_MASK]!;
   }
 
   queueOf(holding: number): number {
-    return this.#queue[holding]!;
+    return this.#holdingsOf(holding).queue[holding & CHUNK_MASK]!;
   }
 
   positionOf(holding: number): number {
-    return this.#position[holding]!;
+    return this.#holdingsOf(holding).position[holding & CHUNK_MASK]!;
   }
 
   entryOf(holding: number): number {
-    return this.#entry[holding]!;
+    return this.#holdingsOf(holding).entry[holding & CHUNK_MASK]!;
   }
 
   stateOf(holding: number): number {
-    return this.#state[holding]!;
+    return this.#holdingsOf(holding).state[holding & CHUNK_MASK]!;
   }
 
+  /** When the delay of a message that is delayed ends. */
   dueMsOf(holding: number): number {
-    return this.#dueMs[holding]!;
+    const { dueMs } = this.#holdingsOf(holding);
+    return dueMs === null ? 0 : dueMs[holding & CHUNK_MASK]!;
   }
 
   /** The queue holds the record at `position` from now on; its record has a place. */
   add(ref: number, queueId: number, position: number): number {
     const holding = this.#allocate();
-    this.#queue[holding] = queueId;
-    this.#position[holding] = position;
-    this.#entry[holding] = 0;
-    this.#state[holding] = 0;
-    this.#next[holding] = this.#first[ref]!;
-    this.#first[ref] = holding;
+    const chunk = this.#holdingsOf(holding);
+    const at = holding & CHUNK_MASK;
+    const { first } = this.#recordsOf(ref);
+    chunk.queue[at] = queueId;
+    chunk.position[at] = position;
+    chunk.entry[at] = 0;
+    chunk.state[at] = 0;
+    chunk.next[at] = first[ref & CHUNK_MASK]!;
+    first[ref & CHUNK_MASK] = holding;
     this.count++;
     return holding;
   }
@@ -145,67 +197,65 @@ export class Holdings {
   /** The queue's holding of a record; NO_HOLDING when it has none. */
   find(ref: number, queueId: number): number {
     let holding = this.first(ref);
-    while (holding !== NO_HOLDING && this.#queue[holding] !== queueId) {
-      holding = this.#next[holding]!;
+    while (holding !== NO_HOLDING && this.queueOf(holding) !== queueId) {
+      holding = this.next(holding);
     }
     return holding;
   }
 
   setState(holding: number, state: number, entry: number): void {
-    this.#state[holding] = state;
-    this.#entry[holding] = entry;
+    const chunk = this.#holdingsOf(holding);
+    chunk.state[holding & CHUNK_MASK] = state;
+    chunk.entry[holding & CHUNK_MASK] = entry;
   }
 
   setDueMs(holding: number, dueMs: number): void {
-    this.#dueMs[holding] = dueMs;
+    const chunk = this.#holdingsOf(holding);
+    if (chunk.dueMs === null) {
+      chunk.dueMs = new Float64Array(CHUNK_ROWS);
+      this.#dueBytes += chunk.dueMs.byteLength;
+    }
+    chunk.dueMs[holding & CHUNK_MASK] = dueMs;
   }
 
   setPosition(holding: number, position: number): void {
-    this.#position[holding] = position;
+    this.#holdingsOf(holding).position[holding & CHUNK_MASK] = position;
   }
 
   /** The queue holds the record no longer; nothing when it did not. */
   remove(ref: number, queueId: number): void {
     let before = NO_HOLDING;
     let holding = this.first(ref);
-    while (holding !== NO_HOLDING && this.#queue[holding] !== queueId) {
+    while (holding !== NO_HOLDING && this.queueOf(holding) !== queueId) {
       before = holding;
-      holding = this.#next[holding]!;
+      holding = this.next(holding);
     }
     if (holding === NO_HOLDING) return;
-    if (before === NO_HOLDING) this.#first[ref] = this.#next[holding]!;
-    else this.#next[before] = this.#next[holding]!;
-    this.#next[holding] = this.#firstFree;
+    const chunk = this.#holdingsOf(holding);
+    const next = chunk.next[holding & CHUNK_MASK]!;
+    if (before === NO_HOLDING) this.#recordsOf(ref).first[ref & CHUNK_MASK] = next;
+    else this.#holdingsOf(before).next[before & CHUNK_MASK] = next;
+    chunk.next[holding & CHUNK_MASK] = this.#firstFree;
     this.#firstFree = holding;
-    this.count--;
+    if (--this.count === 0) this.#shrink();
   }
 
   #allocate(): number {
     const free = this.#firstFree;
     if (free !== NO_HOLDING) {
-      this.#firstFree = this.#next[free]!;
+      this.#firstFree = this.next(free);
       return free;
     }
-    if (this.#unused === this.#queue.length) this.#growHoldings();
-    return this.#unused++;
+    const holding = this.#unused++;
+    if (holding >>> CHUNK_SHIFT === this.#holdings.length) this.#holdings.push(new HoldingChunk());
+    return holding;
   }
 
-  #growRefs(ref: number): void {
-    let capacity = this.#file.length;
-    while (capacity <= ref) capacity *= 2;
-    this.#file = grown(this.#file, capacity);
-    this.#offset = grown(this.#offset, capacity);
-    this.#recordBytes = grown(this.#recordBytes, capacity);
-    this.#first = grown(this.#first, capacity);
-  }
-
-  #growHoldings(): void {
-    const capacity = this.#queue.length * 2;
-    this.#queue = grown(this.#queue, capacity);
-    this.#position = grown(this.#position, capacity);
-    this.#entry = grown(this.#entry, capacity);
-    this.#state = grown(this.#state, capacity);
-    this.#dueMs = grown(this.#dueMs, capacity);
-    this.#next = grown(this.#next, capacity);
+  // Nothing is held: the memory of a backlog goes back.
+  #shrink(): void {
+    this.#firstFree = NO_HOLDING;
+    this.#unused = NO_HOLDING + 1;
+    this.#holdings.length = 1;
+    this.#dueBytes = this.#holdings[0]!.dueMs?.byteLength ?? 0;
   }
 }

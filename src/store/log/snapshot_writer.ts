@@ -43,6 +43,8 @@ export class SnapshotWriter {
   #positions: ReturnType<SnapshotSource["lastPositions"]>;
   readonly #pages: Page[];
   #nextRef = 1;
+  /** The end has been written. */
+  #isWhole = false;
   #error: DiskError | null = null;
 
   /** @throws DiskError when no file can be made */
@@ -89,7 +91,7 @@ export class SnapshotWriter {
     else this.#writeRows();
     try {
       this.#flush(openBatch, nowMs);
-      if (this.#nextRef >= this.#source.refEnd && this.#phase === "rows") this.#sync(onSynced);
+      if (this.#isWhole) this.#sync(onSynced);
     } catch (error) {
       this.#fail(error as DiskError);
       onSynced();
@@ -134,7 +136,9 @@ export class SnapshotWriter {
     while (this.#nextRef < end && out.byteCount < snapshotPieceBytes) {
       this.#source.rowsOf(this.#nextRef++, this.#visitRow);
     }
-    if (this.#nextRef >= this.#source.refEnd) this.#writer.mark(ENTRY_END);
+    if (this.#nextRef < this.#source.refEnd) return;
+    this.#writer.mark(ENTRY_END);
+    this.#isWhole = true;
   }
 
   readonly #visitRow = (placed: Placed): void => this.#writer.placed(placed);
