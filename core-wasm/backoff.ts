@@ -6,25 +6,17 @@ import { instantiateCore } from "./instance.ts";
 const core = instantiateCore();
 
 /** Whole milliseconds to wait before the next attempt; never above 2^32 - 1, never below 1. */
-export const backoff = {
+export interface Backoff {
   /**
    * `minMs · attempt` when `multiplier` is 0, otherwise `minMs · multiplier^(attempt - 1)`, then
    * clamped to `maxMs` unless that is 0. Attempts count from 1. Saturates instead of overflowing.
    */
-  delayMs(
-    minMs: number,
-    multiplier: number,
-    maxMs: number,
-    attempt: number,
-  ): number {
-    return core.delay(minMs, multiplier, maxMs, attempt);
-  },
+  delayMs(minMs: number, multiplier: number, maxMs: number, attempt: number): number;
 
   /**
-   * {@linkcode delayMs} and then {@linkcode jitterMs}: drawn from `[d - d·j/100, d]` where `d` is
-   * the delay without jitter.
+   * {@linkcode Backoff.delayMs} and then {@linkcode Backoff.jitterMs}: drawn from
+   * `[d - d·j/100, d]` where `d` is the delay without jitter.
    */
-  // deno-lint-ignore reprise-shape/function-shape -- the core's own argument order, called per retry
   jitteredDelayMs(
     minMs: number,
     multiplier: number,
@@ -32,16 +24,24 @@ export const backoff = {
     attempt: number,
     jitterPercent: number,
     random: number,
-  ): number {
-    return core.jitter(
-      core.delay(minMs, multiplier, maxMs, attempt),
-      jitterPercent,
-      random,
-    );
-  },
+  ): number;
 
   /** Takes up to `jitterPercent` off a delay; `random` is in `[0, 1)`, 0 leaves the delay whole. */
-  jitterMs(delayMs: number, jitterPercent: number, random: number): number {
+  jitterMs(delayMs: number, jitterPercent: number, random: number): number;
+}
+
+/** Retry delays. */
+export const backoff: Backoff = {
+  delayMs(minMs, multiplier, maxMs, attempt) {
+    return core.delay(minMs, multiplier, maxMs, attempt);
+  },
+
+  // deno-lint-ignore reprise-shape/function-shape -- the core's own argument order, called per retry
+  jitteredDelayMs(minMs, multiplier, maxMs, attempt, jitterPercent, random) {
+    return core.jitter(core.delay(minMs, multiplier, maxMs, attempt), jitterPercent, random);
+  },
+
+  jitterMs(delayMs, jitterPercent, random) {
     return core.jitter(delayMs, jitterPercent, random);
   },
-} as const;
+};

@@ -2,6 +2,7 @@
 // imports nothing outside this folder.
 
 export { backoff } from "./backoff.ts";
+export type { Backoff } from "./backoff.ts";
 export { ReferenceHeap } from "./reference_heap.ts";
 export { DueBatch, failure, groupIndexOf, TimingHeapError } from "./types.ts";
 export type { TimerEntry, TimingStructure } from "./types.ts";

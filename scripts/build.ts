@@ -9,11 +9,10 @@ import process from "node:process";
 import { startUntil } from "./lib/background.ts";
 import { run } from "./lib/process.ts";
 import { denoCommand, ROOT } from "./lib/runtimes.ts";
+import { tscCommand } from "./lib/tools.ts";
 
 const DIST = join(ROOT, "dist");
 const SHEBANG = "#!/usr/bin/env node\n";
-
-const TYPESCRIPT = "npm:typescript@6.0.3/tsc";
 
 async function bundle(source: string, target: string): Promise<void> {
   const output = join(DIST, target);
@@ -30,8 +29,7 @@ async function declare(source: string): Promise<void> {
   const flags = "--ignoreConfig --noCheck --declaration --emitDeclarationOnly " +
     "--rewriteRelativeImportExtensions --target esnext --module preserve " +
     `--moduleResolution bundler --types node --rootDir . --outDir ${DIST}/types`;
-  const compiler = ["run", "-A", "--no-lock", "--node-modules-dir=none", TYPESCRIPT];
-  const command = [...denoCommand(), ...compiler, ...flags.split(" "), source];
+  const command = [...tscCommand(), ...flags.split(" "), source];
   const result = await run(command, { cwd: ROOT, quiet: true });
   if (result.code !== 0) throw new Error(`the types of ${source} failed:\n${result.output}`);
 }

@@ -21,6 +21,10 @@ export const GATES: readonly Gate[] = [
   { name: "types", args: ["task", "check"] },
   { name: "generated codec is fresh", args: ["run", "-A", "scripts/generate_amqp.ts", "--check"] },
   { name: "generated core is fresh", args: ["run", "-A", "scripts/build_core.ts", "--check"] },
+  {
+    name: "package of the core is typed and runs",
+    args: ["run", "-A", "scripts/pack_core.ts", "--check"],
+  },
   { name: "build runs on the installed Node", args: ["run", "-A", "scripts/build.ts", "--smoke"] },
 ];
 

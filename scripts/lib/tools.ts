@@ -18,6 +18,13 @@ import {
 /** The AMQP client for Python that the client tests and examples use. */
 export const PIKA_VERSION = "1.3.2";
 
+const TYPESCRIPT = "npm:typescript@6.0.3/tsc";
+
+/** The TypeScript compiler, for writing types and for looking at packages as their users do. */
+export function tscCommand(): string[] {
+  return [...denoCommand(), "run", "-A", "--no-lock", "--node-modules-dir=none", TYPESCRIPT];
+}
+
 const CACHE = join(ROOT, "node_modules/.cache");
 
 function execPath(command: string[]): string {
