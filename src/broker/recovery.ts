@@ -166,8 +166,11 @@ function restoreMessage(
 // It was with a consumer when the node ended: one delivery spent, and the limit holds now.
 function restoreOut(queue: Queue, message: RestoredMessage, view: RecordView): void {
   const { ref, position, entry } = message;
+  const { nowMs, metrics } = queue.broker;
   const spent = (entry & ENTRY_COUNT_MASK) + 1;
-  if (spent > queue.args.deliveryLimit) {
+  // As at any return, expiry goes before the limit; expired messages leave when the queue is swept.
+  if (spent > queue.args.deliveryLimit && queue.expiryOf(view) > nowMs) {
+    if (queue.retries !== null) metrics.retryExhausted++;
     queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "delivery_limit");
     return;
   }

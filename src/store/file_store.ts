@@ -238,6 +238,14 @@ export class FileStore implements Store, LogListener {
     return this.#log.openBatch;
   }
 
+  get isBatchEmpty(): boolean {
+    return this.#log.batch.isEmpty;
+  }
+
+  wantSync(): void {
+    this.#log.wantSync();
+  }
+
   get safeBatch(): number {
     return this.#log.decidedBatch;
   }

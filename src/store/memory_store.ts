@@ -61,6 +61,14 @@ export class MemoryStore implements Store {
     return this.#openBatch;
   }
 
+  get isBatchEmpty(): boolean {
+    return true;
+  }
+
+  wantSync(): void {
+    // Every batch is safe when it ends.
+  }
+
   get safeBatch(): number {
     return this.#openBatch - 1;
   }

@@ -170,6 +170,10 @@ export interface Store {
   readonly entries: EntrySink | null;
   /** Number of the batch that entries made now will belong to. */
   readonly openBatch: number;
+  /** Whether the open batch holds nothing so far. */
+  readonly isBatchEmpty: boolean;
+  /** Somebody waits for the open batch: it is to be safe soon. */
+  wantSync(): void;
   /** Ends the turn's batch at broker time `nowMs`. */
   commit(nowMs: number): void;
   /** Every batch up to and including this number is decided: safe, unless it has failed. */

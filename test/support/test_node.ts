@@ -31,6 +31,10 @@ export interface NodeOptions {
   seed?: number;
   /** Turns have to be run by hand with `loop.step` or `settle`. */
   isManual?: boolean;
+  /** What the wall clock says at the start; `START_MS` if nothing else is said. */
+  wallMs?: number;
+  /** The broker time that an earlier life has reached. */
+  lastTimeMs?: number;
 }
 
 /** Time at which every test node starts. */
@@ -38,8 +42,8 @@ export const START_MS = 1_700_000_000_000;
 
 /** A node in memory. */
 export class TestNode {
-  readonly clock: VirtualClock = new VirtualClock(START_MS);
-  readonly loop: TestLoop = new TestLoop(this.clock);
+  readonly clock: VirtualClock;
+  readonly loop: TestLoop;
   readonly broker: Broker;
   readonly engine: Engine;
   readonly logs: { level: LogLevel; message: string; fields: LogFields | undefined }[] = [];
@@ -49,6 +53,8 @@ export class TestNode {
 
   constructor(options: NodeOptions = {}) {
     this.isManual = options.isManual ?? false;
+    this.clock = new VirtualClock(options.wallMs ?? START_MS);
+    this.loop = new TestLoop(this.clock);
     const prng = new Prng(options.seed ?? 1);
     const random = () => prng.nextFloat();
     const logger = {
@@ -66,7 +72,7 @@ export class TestNode {
     });
     this.engine = new Engine({
       broker: this.broker,
-      time: new BrokerTime(this.clock),
+      time: new BrokerTime(this.clock, options.lastTimeMs),
       loop: this.loop,
       logger,
       random,

@@ -1,6 +1,6 @@
 // The tx class: select, commit, rollback. Called by the frame switch; what a transaction holds is in
-// tx.ts. A commit is answered when everything it published is safe; until then the connection's later
-// frames wait.
+// tx.ts. A commit is answered when everything it did is safe; until then the connection's later frames
+// wait.
 
 import { ChannelError, ConnectionError } from "../../amqp/errors.ts";
 import type { FrameParser } from "../../amqp/frame_parser.ts";
@@ -70,9 +70,12 @@ function commit(channel: Channel, tx: Transaction): void {
   }
   for (const settlement of tx.takeSettlements()) settle(channel, settlement);
   channel.acked();
-  const { store } = context.broker;
-  if ((outcomes & PUBLISH_LOGGED) !== 0) {
+  const { store, deadLetters } = context.broker;
+  // What was rejected for good enters the batch when the turn dispatches.
+  const isKept = (outcomes & PUBLISH_LOGGED) !== 0 || !store.isBatchEmpty || deadLetters.count > 0;
+  if (isKept) {
     const batch = store.openBatch;
+    store.wantSync();
     waitForBatch({
       channel,
       batch,
