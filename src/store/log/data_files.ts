@@ -23,6 +23,8 @@ export class DataFile {
   draftCount = 0;
   /** Last batch that took a page in it apart: reading that batch again needs the page's index. */
   unpagedBatch = 0;
+  /** Something in it could not be moved; not tried again before this time. */
+  movableAtMs = -Infinity;
 
   constructor(kind: DataFileKind, number: number) {
     this.kind = kind;

@@ -22,6 +22,8 @@ import { SnapshotWriter } from "./snapshot_writer.ts";
 
 // A file is worth emptying when less than this part of it is alive.
 const MOVE_BELOW_RATIO = 0.5;
+// A file of which something could not be moved is left alone for so long.
+const MOVE_RETRY_MS = 60_000;
 // What a group of copied records takes besides them: the head of a batch, and zeros at its end.
 const GROUP_BYTES = BATCH_HEADER_BYTES + 8;
 
@@ -333,14 +335,15 @@ export class Keeper {
     if (this.#snapshot !== null) return false;
     const pageMover = this.#parts.paging.mover;
     if (this.#victim !== null) {
-      const hasMore = pageMover.isBusy ? pageMover.step() : this.#mover.step(nowMs);
+      const isPages = pageMover.isBusy;
+      const hasMore = isPages ? pageMover.step() : this.#mover.step(nowMs);
       if (pageMover.isBusy || this.#mover.isBusy) return hasMore;
-      if (this.#victim.liveRecords === 0) this.emptied(this.#victim);
+      this.#moveEnded(this.#victim, { isPages, nowMs });
       this.#victim = null;
     }
     if (this.isDiskLow && !this.#maySeekRoom) return false;
     this.#maySeekRoom = false;
-    this.#victim = this.#moveVictim();
+    this.#victim = this.#moveVictim(nowMs);
     if (this.#victim === null) return false;
     // What its pages leave behind are single records.
     const hasPages = pageMover.begin(this.#victim);
@@ -348,8 +351,17 @@ export class Keeper {
     return true;
   }
 
+  // What a move leaves behind could not be read, or its copy not written.
+  #moveEnded(victim: DataFile, { isPages, nowMs }: { isPages: boolean; nowMs: number }): void {
+    const { pages } = this.#parts.paging;
+    if (victim.liveRecords === 0) this.emptied(victim);
+    else if (!isPages || pages.inFile(victim.number).length > 0) {
+      victim.movableAtMs = nowMs + MOVE_RETRY_MS;
+    }
+  }
+
   // The deadest file, when the folder is much larger than what lives in it.
-  #moveVictim(): DataFile | null {
+  #moveVictim(nowMs: number): DataFile | null {
     const { files, sizes } = this.#parts;
     const candidates = [...files.ofKind("log"), ...files.ofKind("segment")];
     let totalBytes = 0;
@@ -360,6 +372,7 @@ export class Keeper {
       liveBytes += file.liveBytes;
       const isDone = file.kind === "segment" || file.number < this.#manifest.fromLog;
       if (file.isPinned || !isDone || file.liveRecords === 0) continue;
+      if (nowMs < file.movableAtMs) continue;
       if (file.liveBytes > file.byteLength * MOVE_BELOW_RATIO) continue;
       if (this.#copyBytesOf(file) >= file.byteLength) continue;
       // On a full disk there has to be room for what is moved, and some to go on with.

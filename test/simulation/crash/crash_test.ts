@@ -18,6 +18,7 @@ const BUG_SEEDS_MAX = 60;
 const FOUND: Readonly<Record<string, readonly number[]>> = {
   "tiny messages are moved from file to file for ever": [11427, 11447],
   "batches are given up behind one that no log file has taken": [12468],
+  "a move that a full disk refuses is tried again for ever": [31562],
   "other things, before these tests were": [
     ...[15, 29, 136, 1023, 1181, 3278, 3302],
     ...[3626, 3898, 5268, 5423, 5865, 6040, 6384],

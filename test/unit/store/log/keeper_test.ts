@@ -1,11 +1,13 @@
 // Keeper's housekeeping comes to an end: what it has once made smaller it leaves alone.
 
 import { assert, assertEquals } from "@std/assert";
+import { restoreBroker } from "../../../../src/broker/recovery.ts";
 import { FileStore } from "../../../../src/store/file_store.ts";
+import type { StoreSizes } from "../../../../src/store/log/sizes.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
 
-function start(disk: MemoryDisk, moveGroupRecords: number): TestBroker {
+function start(disk: MemoryDisk, moved: Partial<StoreSizes> = {}): TestBroker {
   const store = FileStore.open({
     fs: disk,
     logger: { log() {} },
@@ -18,11 +20,13 @@ function start(disk: MemoryDisk, moveGroupRecords: number): TestBroker {
       snapshotLogBytes: 4096,
       segmentFileBytes: 512,
       moveGroupBytes: 512,
-      moveGroupRecords,
       moveSlackBytes: 0,
+      ...moved,
     },
   });
-  return new TestBroker({ store });
+  const t = new TestBroker({ store, nowMs: Math.max(1_000_000, store.recovered.lastTimeMs) });
+  restoreBroker(t.broker, store);
+  return t;
 }
 
 function segmentsOf(disk: MemoryDisk): string[] {
@@ -38,21 +42,23 @@ function comesToRest(t: TestBroker, disk: MemoryDisk): boolean {
   return false;
 }
 
+/** Publishes tiny messages of which one in ten stays, so that each file is nearly dead and not quite. */
+function fill(t: TestBroker, disk: MemoryDisk): void {
+  const queue = t.queue("q", {}, { durable: true });
+  const channel = new TestChannel();
+  for (let number = 1; number <= 400; number++) {
+    t.publish("q", `${number}`, { deliveryMode: 2 });
+    if (t.get(queue, channel) !== null && number % 10 !== 0) channel.unacked.ack(number, false);
+    t.turn();
+    disk.finishAll();
+  }
+}
+
 for (const moveGroupRecords of [1, 3, 100]) {
   Deno.test(`Keeper moves tiny messages once, ${moveGroupRecords} in one go, and rests`, () => {
     const disk = new MemoryDisk();
-    const t = start(disk, moveGroupRecords);
-    const queue = t.queue("q", {}, { durable: true });
-    const channel = new TestChannel();
-    for (let number = 1; number <= 400; number++) {
-      t.publish("q", `${number}`, { deliveryMode: 2 });
-      // One in ten stays, so that each file is nearly dead and not quite.
-      if (t.get(queue, channel) !== null && number % 10 !== 0) {
-        channel.unacked.ack(number, false);
-      }
-      t.turn();
-      disk.finishAll();
-    }
+    const t = start(disk, { moveGroupRecords });
+    fill(t, disk);
     assert(comesToRest(t, disk));
     const before = segmentsOf(disk);
     assert(before.length > 0);
@@ -63,3 +69,40 @@ for (const moveGroupRecords of [1, 3, 100]) {
     assertEquals(segmentsOf(disk), before);
   });
 }
+
+Deno.test("Keeper does not try to move again and again what the disk does not take", () => {
+  const disk = new MemoryDisk();
+  const t = start(disk);
+  let writeCount = 0;
+  disk.onOperation = ({ kind, path }) => {
+    if (kind === "write" && path.startsWith("segment")) writeCount++;
+  };
+  for (let times = 0; times < 10_000; times++) disk.failNext("write", "EIO", "segment-");
+  fill(t, disk);
+  assert(comesToRest(t, disk));
+  assert(writeCount > 0);
+  const fileCount = disk.paths().length;
+  assert(writeCount <= 2 * fileCount, `${writeCount} writes for ${fileCount} files`);
+  disk.clearFaults();
+  t.turn(60_000);
+  assert(comesToRest(t, disk));
+  assert(disk.paths().length < fileCount / 2);
+});
+
+Deno.test("Keeper does not try to move again and again what cannot be read", () => {
+  let disk = new MemoryDisk();
+  fill(start(disk, { moveSlackBytes: 1024 * 1024 }), disk);
+  disk = disk.crash({ kind: "process" });
+  const t = start(disk);
+  let readCount = 0;
+  disk.onOperation = ({ kind }) => void (kind === "read" && readCount++);
+  for (let times = 0; times < 10_000; times++) disk.failNext("read", "EIO");
+  assert(comesToRest(t, disk));
+  // Each of the messages once.
+  assert(readCount > 0 && readCount <= 45, `${readCount} reads`);
+  const before = disk.usedBytes;
+  disk.clearFaults();
+  t.turn(60_000);
+  assert(comesToRest(t, disk));
+  assert(disk.usedBytes < before / 2);
+});
