@@ -26,6 +26,7 @@ import { dropFirstLate, lateCount, lateDueAt, lateIndexAt, pushLate, reserveLate
 import { haveChunks, reserveChunks } from "./memory";
 import { leaveSweep } from "./sweep";
 import { isDead, liveCount, takeOut, takeOutDead } from "./taking";
+import { payloadAt, timerAt } from "./timers";
 
 export const LATE_LEVEL: i32 = 7;
 
@@ -109,6 +110,19 @@ export function place(level: i32, due: u64, index: u32): void {
   entries++;
 }
 
+// Kept so that the optimizer cannot drop the loads of `touch`.
+let touched: u32 = 0;
+
+// Brings the places of timers that are about to be looked at into the cache: they lie anywhere, and
+// in so short a loop many loads are under way at once. A fifth to a quarter of the time of the hold
+// model, at any size.
+@inline
+function touch(chunk: u32, from: u32, to: u32): void {
+  let seen: u32 = 0;
+  for (let at = from; at < to; at++) seen ^= payloadAt(timerAt(indexIn(chunk, at)));
+  touched = seen;
+}
+
 // Moves up to `work` entries of the drained bucket down; says how many it moved.
 function drain(work: i32): i32 {
   const level = drainLevel;
@@ -120,13 +134,13 @@ function drain(work: i32): i32 {
   while (chunk != 0 && moved < work) {
     const start = startOf(chunk);
     const count = min<i32>(endOf(chunk) - start, work - moved);
+    if (level == 1) touch(chunk, start, start + count);
     for (let at = start; at < start + count; at++) {
       const due = bucketStart | (lowIn(level, chunk, at) & mask);
       const below = levelFor(due);
       const index = indexIn(chunk, at);
       if (level == 1 && isDead(index)) {
-        // Looking here costs little more than not to: these timers are taken out within 256 ms, and
-        // the loads, independent of each other, bring their places into the cache together.
+        // Looking here costs little more than not to: these timers are taken out within 256 ms.
         takeOutDead(index);
         entries--;
         continue;
@@ -201,7 +215,10 @@ function sortSmall(chunk: u32): void {
 function popSmall(now: u64, max: i32, before: i32): i32 {
   const bucket = drainingBucket();
   const chunk = firstChunk(bucket);
-  if (sortedEnd != endOf(chunk)) sortSmall(chunk);
+  if (sortedEnd != endOf(chunk)) {
+    if (sortedEnd == 0) touch(chunk, startOf(chunk), endOf(chunk));
+    sortSmall(chunk);
+  }
   const start = current & ~(<u64>255);
   const first = startOf(chunk);
   let at = first;
