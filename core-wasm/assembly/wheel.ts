@@ -111,7 +111,7 @@ export function place(level: i32, due: u64, index: u32): void {
 }
 
 // Kept so that the optimizer cannot drop the loads of `touch`.
-let touched: u32 = 0;
+let _touched: u32 = 0;
 
 // Brings the places of timers that are about to be looked at into the cache: they lie anywhere, and
 // in so short a loop many loads are under way at once. A fifth to a quarter of the time of the hold
@@ -120,7 +120,7 @@ let touched: u32 = 0;
 function touch(chunk: u32, from: u32, to: u32): void {
   let seen: u32 = 0;
   for (let at = from; at < to; at++) seen ^= payloadAt(timerAt(indexIn(chunk, at)));
-  touched = seen;
+  _touched = seen;
 }
 
 // Moves up to `work` entries of the drained bucket down; says how many it moved.
