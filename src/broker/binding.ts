@@ -26,6 +26,8 @@ export class Binding {
   readonly key: string;
   /** Tells it from every other one between the same two ends, as the management API names it. */
   readonly propertiesKey: string;
+  /** Batch that has its definition; 0 when none has, or an earlier life of the node. */
+  definedBatch = 0;
   /** Place in its {@link BindingList}; kept by the list. */
   listIndex = -1;
 

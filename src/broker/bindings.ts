@@ -52,19 +52,24 @@ export class Bindings {
     return ends.source.bindings.get(keyOf(ends, routing));
   }
 
-  /** Makes a binding unless it exists. */
-  add(ends: BindingEnds, routing: BindingRouting): void {
+  /** The binding with these ends and this routing, made unless it exists. */
+  add(ends: BindingEnds, routing: BindingRouting): Binding {
     const key = keyOf(ends, routing);
     const { source } = ends;
-    if (source.bindings.has(key)) return;
+    const known = source.bindings.get(key);
+    if (known !== undefined) return known;
     assertFits("routing key", routing.routingKey);
     const properties = propertiesKey(routing.routingKey, routing.args);
     const binding = new Binding(ends, routing, { key, propertiesKey: properties });
     source.behaviour.validateBinding?.(source, binding);
     this.#assertRoom(binding);
     this.#insert(binding);
-    const { entries } = this.#vhost.broker.store;
-    if (entries !== null && binding.durable) defineBinding(entries, this.#vhost.name, binding);
+    const { store } = this.#vhost.broker;
+    if (store.entries !== null && binding.durable) {
+      defineBinding(store.entries, this.#vhost.name, binding);
+      binding.definedBatch = store.definitionBatch;
+    }
+    return binding;
   }
 
   #assertRoom(binding: Binding): void {

@@ -29,6 +29,8 @@ export class Exchange {
   readonly table: RoutingTable;
   /** The bindings that start from it, by identity. */
   readonly bindings = new Map<string, Binding>();
+  /** Batch that has its definition; 0 when none has, or an earlier life of the node. */
+  definedBatch = 0;
   /** Marks it as passed by one act of routing, see `RouteResult.visitStamp`. */
   visitStamp = 0;
 

@@ -69,8 +69,11 @@ export class ExchangeRegistry {
     const exchange = new Exchange({ ...spec, name }, behaviour);
     this.all.set(name, exchange);
     this.#vhost.topologyEpoch += 1;
-    const { entries } = this.#vhost.broker.store;
-    if (entries !== null && exchange.durable) defineExchange(entries, this.#vhost.name, exchange);
+    const { store } = this.#vhost.broker;
+    if (store.entries !== null && exchange.durable) {
+      defineExchange(store.entries, this.#vhost.name, exchange);
+      exchange.definedBatch = store.definitionBatch;
+    }
     return exchange;
   }
 

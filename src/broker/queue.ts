@@ -56,6 +56,8 @@ export class Queue implements ReadWaiter {
   readonly retries: Retries | null;
   /** Whether `x-delivery-count` is the broker's on this queue, and not the publisher's. */
   readonly keepsCount: boolean;
+  /** Batch that has its definition; 0 when none has, or an earlier life of the node. */
+  definedBatch = 0;
   /** Equals the stamp of the route that found this queue last; see route.ts. */
   routeStamp = 0;
   readyBytes = 0;

@@ -75,8 +75,11 @@ export class QueueRegistry {
     this.#vhost.broker.metrics.queuesCreated++;
     if (queue.owner !== null) this.#ownedBy(queue.owner).add(queue);
     this.#vhost.topologyEpoch += 1;
-    const { entries } = this.#vhost.broker.store;
-    if (entries !== null && queue.durable) defineQueue(entries, this.#vhost.name, queue);
+    const { store } = this.#vhost.broker;
+    if (store.entries !== null && queue.durable) {
+      defineQueue(store.entries, this.#vhost.name, queue);
+      queue.definedBatch = store.definitionBatch;
+    }
     return queue;
   }
 

@@ -170,13 +170,13 @@ export class VHost {
   // --- bindings
 
   /** queue.bind; a binding that exists is left alone. */
-  bindQueue(named: QueueBinding, owner: Owner): void {
+  bindQueue(named: QueueBinding, owner: Owner): Binding {
     const { queue: queueName, exchange } = withNamesStripped(named);
     assertNotInternal(queueName, this.name);
     assertNotDefaultExchange(exchange);
     const source = this.#exchanges.lookup(exchange);
     const destination = this.#queues.access(queueName, owner);
-    this.#bindings.add({ source, destination, type: "queue" }, routingOf(named));
+    return this.#bindings.add({ source, destination, type: "queue" }, routingOf(named));
   }
 
   /** queue.unbind; a binding that is not there is nothing. */
@@ -194,7 +194,7 @@ export class VHost {
   }
 
   /** exchange.bind; a binding that exists is left alone. */
-  bindExchange(named: ExchangeBinding): void {
+  bindExchange(named: ExchangeBinding): Binding {
     const { source, destination } = withEndsStripped(named);
     assertNotDefaultExchange(destination);
     assertNotDefaultExchange(source);
@@ -203,7 +203,7 @@ export class VHost {
       destination: this.#exchanges.lookup(destination),
       type: "exchange",
     };
-    this.#bindings.add(ends, routingOf(named));
+    return this.#bindings.add(ends, routingOf(named));
   }
 
   /** exchange.unbind; a binding that is not there is nothing. */

@@ -28,10 +28,23 @@ export function waitForBatch(wait: StoreWait): void {
 }
 
 /**
- * Answers a declare, delete, bind or unbind: at once when nothing durable changed, else when the change
- * is safe. So no client learns of a definition that a crash could take back.
+ * Answers a declare or bind once what it names is safe, which `batch` has defined. So no client learns
+ * of a definition that a crash could take back, whoever made it and whatever the disk has refused.
  */
-export function answerWhenDefined(channel: Channel, write: () => void): void {
+export function answerWhenDefined(channel: Channel, batch: number, write: () => void): void {
+  const { store } = channel.context.broker;
+  const answer = () => {
+    if (store.isFailed(batch) && batch > store.storedBatch) {
+      throw new ConnectionError(RESOURCE_ERROR, "the definition could not be stored");
+    }
+    write();
+  };
+  if (batch <= store.safeBatch) answer();
+  else waitForBatch({ channel, batch, resume: answer });
+}
+
+/** Answers a delete or unbind: at once when nothing durable has changed, else when that is safe. */
+export function answerWhenUndefined(channel: Channel, write: () => void): void {
   const { store } = channel.context.broker;
   const batch = store.definitionBatch;
   if (batch <= store.safeBatch) return write();

@@ -250,6 +250,10 @@ export class FileStore implements Store, LogListener {
     return this.#log.decidedBatch;
   }
 
+  get storedBatch(): number {
+    return this.#log.storedBatch;
+  }
+
   get definitionBatch(): number {
     return this.entries.definitionBatch;
   }

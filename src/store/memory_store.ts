@@ -69,6 +69,10 @@ export class MemoryStore implements Store {
     // Every batch is safe when it ends.
   }
 
+  get storedBatch(): number {
+    return this.#openBatch - 1;
+  }
+
   get safeBatch(): number {
     return this.#openBatch - 1;
   }

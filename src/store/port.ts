@@ -178,6 +178,11 @@ export interface Store {
   commit(nowMs: number): void;
   /** Every batch up to and including this number is decided: safe, unless it has failed. */
   readonly safeBatch: number;
+  /**
+   * Every batch up to and including this number is on the disk. Unlike a decided batch, one that has
+   * failed does not count before it has got there all the same.
+   */
+  readonly storedBatch: number;
   /** The last batch that holds a change of definitions; 0 when none has. */
   readonly definitionBatch: number;
   /** Whether a decided batch failed: what it held must be refused to its publishers. */

@@ -99,6 +99,48 @@ Deno.test("a declare that the disk refuses closes its connection with 506", () =
   assertEquals((args as M.ConnectionClose).replyCode, 506);
 });
 
+Deno.test("while no log file takes writes, new definitions are refused to everybody and old ones work", () => {
+  const life = new DurableNode();
+  const first = channelOf(life);
+  first.queue("old", {}, DURABLE);
+  first.exchange("x", "direct", DURABLE);
+  first.bind("old", "x", "k");
+  first.publish("old", "m", KEPT);
+  life.disk.quotaBytes = 0;
+  const bind = { queue: "old", exchange: "x", arguments: new Map() };
+  const refused: [number, object][] = [
+    [M.QUEUE_DECLARE, { queue: "new", ...DURABLE }],
+    [M.QUEUE_DECLARE, { queue: "new", ...DURABLE }],
+    [M.QUEUE_DECLARE, { queue: "new", passive: true }],
+    [M.EXCHANGE_DECLARE, { exchange: "y", type: "fanout", ...DURABLE }],
+    [M.EXCHANGE_DECLARE, { exchange: "y", type: "fanout", ...DURABLE }],
+    [M.QUEUE_BIND, { ...bind, routingKey: "other" }],
+    [M.QUEUE_BIND, { ...bind, routingKey: "other" }],
+  ];
+  for (const [method, args] of refused) {
+    const channel = channelOf(life);
+    channel.send(method, { arguments: new Map(), ...args });
+    const { args: close } = channel.client.expect(M.CONNECTION_CLOSE, 0);
+    assertEquals((close as M.ConnectionClose).replyCode, 506);
+  }
+  const channel = channelOf(life);
+  channel.queue("old", {}, DURABLE);
+  channel.queue("old", {}, { passive: true });
+  channel.exchange("x", "direct", DURABLE);
+  channel.bind("old", "x", "k");
+  channel.queue("fleeting", {}, { exclusive: true });
+  assertEquals(channel.get("old", true)?.body, "m");
+  life.disk.quotaBytes = Infinity;
+  life.node.advance(1000);
+  life.node.engine.turn(() => {});
+  life.node.settle();
+  for (const flags of [DURABLE, { passive: true }]) channel.queue("new", {}, flags);
+  channel.bind("old", "x", "other");
+  const { queues, exchanges } = life.restart().node.broker.vhosts.get("/")!;
+  assertEquals([...queues.keys()], ["old", "new"]);
+  assert(exchanges.has("y"));
+});
+
 Deno.test("after a power loss a confirmed message has its queue, exchange and binding, without answers", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const life = new DurableNode();

@@ -17,7 +17,7 @@ import {
   writeExchangeUnbindOk,
 } from "../../amqp/methods_gen.ts";
 import type { Channel } from "../channel.ts";
-import { answerWhenDefined } from "../store_wait.ts";
+import { answerWhenDefined, answerWhenUndefined } from "../store_wait.ts";
 import { unimplemented } from "../unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
@@ -40,21 +40,23 @@ export function handleExchange(channel: Channel, key: number, frame: FrameParser
 function declare(channel: Channel, frame: FrameParser): void {
   const { vhost, context, connection, number } = channel;
   const args = decodeExchangeDeclare(frame.buffer, argumentsStart(frame), frame.payloadEnd);
-  context.zone.run(() => {
-    if (args.passive) vhost.passiveExchange(args.exchange);
-    else {
-      vhost.declareExchange({
-        name: args.exchange,
-        type: args.type,
-        durable: args.durable,
-        autoDelete: args.autoDelete,
-        internal: args.internal,
-        args: args.arguments,
-      });
-    }
+  const { definedBatch } = context.zone.run(() => {
+    if (args.passive) return vhost.passiveExchange(args.exchange);
+    return vhost.declareExchange({
+      name: args.exchange,
+      type: args.type,
+      durable: args.durable,
+      autoDelete: args.autoDelete,
+      internal: args.internal,
+      args: args.arguments,
+    });
   });
   if (args.nowait) return;
-  answerWhenDefined(channel, () => writeExchangeDeclareOk(connection.writer(), number));
+  answerWhenDefined(
+    channel,
+    definedBatch,
+    () => writeExchangeDeclareOk(connection.writer(), number),
+  );
 }
 
 function remove(channel: Channel, frame: FrameParser): void {
@@ -62,18 +64,18 @@ function remove(channel: Channel, frame: FrameParser): void {
   const args = decodeExchangeDelete(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   context.zone.run(() => vhost.deleteExchange(args.exchange, args.ifUnused));
   if (args.nowait) return;
-  answerWhenDefined(channel, () => writeExchangeDeleteOk(connection.writer(), number));
+  answerWhenUndefined(channel, () => writeExchangeDeleteOk(connection.writer(), number));
 }
 
 function bind(channel: Channel, frame: FrameParser): void {
   const { vhost, context, connection, number } = channel;
   const args = decodeExchangeBind(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   const { destination, source, routingKey } = args;
-  context.zone.run(() =>
+  const { definedBatch } = context.zone.run(() =>
     vhost.bindExchange({ destination, source, routingKey, args: args.arguments })
   );
   if (args.nowait) return;
-  answerWhenDefined(channel, () => writeExchangeBindOk(connection.writer(), number));
+  answerWhenDefined(channel, definedBatch, () => writeExchangeBindOk(connection.writer(), number));
 }
 
 function unbind(channel: Channel, frame: FrameParser): void {
@@ -84,5 +86,5 @@ function unbind(channel: Channel, frame: FrameParser): void {
     vhost.unbindExchange({ destination, source, routingKey, args: args.arguments })
   );
   if (args.nowait) return;
-  answerWhenDefined(channel, () => writeExchangeUnbindOk(connection.writer(), number));
+  answerWhenUndefined(channel, () => writeExchangeUnbindOk(connection.writer(), number));
 }

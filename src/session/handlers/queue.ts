@@ -24,7 +24,7 @@ import {
 import { NOT_FOUND } from "../../amqp/reply_code.ts";
 import type { Queue } from "../../broker/queue.ts";
 import type { Channel } from "../channel.ts";
-import { answerWhenDefined } from "../store_wait.ts";
+import { answerWhenDefined, answerWhenUndefined } from "../store_wait.ts";
 import { unimplemented } from "../unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
@@ -60,7 +60,7 @@ function declare(channel: Channel, frame: FrameParser): void {
   channel.lastQueueName = queue.name;
   context.broker.metrics.queuesDeclared++;
   if (args.nowait) return;
-  answerWhenDefined(channel, () => {
+  answerWhenDefined(channel, queue.definedBatch, () => {
     const { name, readyCount, consumerCount } = queue;
     writeQueueDeclareOk(connection.writer(), number, name, readyCount, consumerCount);
   });
@@ -78,9 +78,9 @@ function bind(channel: Channel, frame: FrameParser): void {
   const { vhost, context, connection, number } = channel;
   const args = decodeQueueBind(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   const binding = { ...named(channel, args), exchange: args.exchange, args: args.arguments };
-  context.zone.run(() => vhost.bindQueue(binding, connection));
+  const { definedBatch } = context.zone.run(() => vhost.bindQueue(binding, connection));
   if (args.nowait) return;
-  answerWhenDefined(channel, () => writeQueueBindOk(connection.writer(), number));
+  answerWhenDefined(channel, definedBatch, () => writeQueueBindOk(connection.writer(), number));
 }
 
 function unbind(channel: Channel, frame: FrameParser): void {
@@ -88,7 +88,7 @@ function unbind(channel: Channel, frame: FrameParser): void {
   const args = decodeQueueUnbind(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   const binding = { ...named(channel, args), exchange: args.exchange, args: args.arguments };
   context.zone.run(() => vhost.unbindQueue(binding, connection));
-  answerWhenDefined(channel, () => writeQueueUnbindOk(connection.writer(), number));
+  answerWhenUndefined(channel, () => writeQueueUnbindOk(connection.writer(), number));
 }
 
 // With neither a queue nor a key given, the key is the name of the queue declared last (0-9-1).
@@ -118,7 +118,7 @@ function remove(channel: Channel, frame: FrameParser): void {
     vhost.deleteQueue(name, { ifUnused, ifEmpty }, connection)
   );
   if (args.nowait) return;
-  answerWhenDefined(channel, () => {
+  answerWhenUndefined(channel, () => {
     writeQueueDeleteOk(connection.writer(), number, messageCount);
   });
 }
