@@ -190,7 +190,17 @@ function serve({ world, disk, store, touched }: Flipped): number {
     if (take(queue) === 0) throw new Violation(`${queue.name} does not go on`);
     served++;
   }
+  comeToRest(t, disk);
   return served;
+}
+
+// What cannot be read is not tried for ever.
+function comeToRest(t: TestBroker, disk: MemoryDisk): void {
+  for (let turns = 0; turns < 1_000; turns++) {
+    t.turn();
+    if (disk.finishAll() === 0 && !t.broker.hasMoreWork) return;
+  }
+  throw new Violation("the node never comes to rest");
 }
 
 function isPlain({ durable, args }: Queue): boolean {
