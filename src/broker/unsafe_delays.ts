@@ -1,6 +1,7 @@
 // Delays that a crash could still take back: in which batch each one was entered, until the store has
 // decided it. Retries enter them, the broker has it look after every commit. What the disk refused
-// goes back to its queue at once (spec/retries.md section 6). Flat arrays, one group per batch.
+// goes back to its queue at once (docs/storage.md "Errors of the disk"). Flat arrays, one group per
+// batch.
 
 import type { Store } from "../store/port.ts";
 

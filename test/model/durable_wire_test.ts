@@ -1,4 +1,4 @@
-// Durable things over the wire (spec/broker.md, spec/retries.md sections 2 to 6 and 10): when answers
+// Durable things over the wire (docs/storage.md "What survives" and "When it is safe"): when answers
 // leave, and what is there after the node was killed and started again.
 
 import { assert, assertEquals } from "@std/assert";

@@ -1,5 +1,5 @@
-// The retry queue's own failure (spec/retries.md section 6): what the disk does not take is requeued at
-// once with its count, and the next reject is delayed again.
+// The retry queue's own failure (docs/storage.md "Errors of the disk"): what the disk does not take is
+// requeued at once with its count, and the next reject is delayed again.
 
 import { assert, assertEquals, assertGreater } from "@std/assert";
 import { REJECT } from "../../../src/broker/unacked.ts";
