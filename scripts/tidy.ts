@@ -22,6 +22,7 @@ const BANNED: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/\bregistry\.\w+js\.org\b|\bpypi\.\w+\b|\bdeb\.debian\b|\bproxy\.golang\b/, "a registry host"],
   [/\b(repo\d?|central)\.maven\b|\bcrates\.io\b|\b(npm|yarn)\.pkg\b/, "a registry host"],
   [/\bissue\s#?\d+\b/i, "a task number"],
+  [/\b(spec|design)\/[\w-]+\.[m]d\b/, "a page that is not here (docs/ has those that are)"],
   [/deno-lint-ignore(-file)?\s*$/, "a lint waiver that names no rule"],
   [/deno-lint-ignore.*reprise-[l]ayers/, "a waiver of the layer rules"],
 ];

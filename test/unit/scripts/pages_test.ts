@@ -36,6 +36,25 @@ Deno.test("pages name files that exist", () => {
   assertEquals(missing, []);
 });
 
+Deno.test("comments cite headings that exist", () => {
+  const files = ["src", "test", "scripts", "core-wasm"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts") && !name.includes("node_modules"))
+      .map((name) => `${folder}/${name}`)
+  );
+  const missing: string[] = [];
+  for (const file of files) {
+    const text = readFileSync(join(ROOT, file), "utf8").replaceAll(/\n\/\/ /g, " ");
+    for (const [, page, heading] of text.matchAll(/((?:docs\/[\w-]+|[A-Z]+)\.md) "([^"]+)"/g)) {
+      const cited = PAGES.find(({ path }) => path === page);
+      if (cited === undefined || !cited.text.includes(`# ${heading}\n`)) {
+        missing.push(`${file}: ${page} "${heading}"`);
+      }
+    }
+  }
+  assertEquals(missing, []);
+});
+
 Deno.test("pages link to places that exist", () => {
   const broken = PAGES.flatMap(({ path, text }) =>
     matches(text, /\]\(([^)\s]+)\)/g)
