@@ -9,7 +9,8 @@
 // Without --ready and --delayed it starts on an empty folder. --kill leaves the folder as the end of the
 // process does; without it the broker ends in order. --rounds starts are made, the fastest is printed.
 // Each goes on until housekeeping has nothing to do, because a start on a long log takes a snapshot:
-// `longestTurnMs` is the longest of those turns, `fillTurnMs` that of the turns that filled the folder.
+// `longestMs` are the longest of those turns and of the pieces of work in them (steps.ts),
+// `longestFillingMs` those while the folder was filled.
 
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
@@ -35,6 +36,7 @@ import { Prng } from "../src/lib/prng.ts";
 import { FolderFileSystem } from "../src/runtime/file_system.ts";
 import { Scheduler } from "../src/schedule/scheduler.ts";
 import { FileStore } from "../src/store/file_store.ts";
+import { LongestSteps, PauseClock } from "./steps.ts";
 
 // As many as four connections may bring in a turn.
 const PER_TURN = 1000;
@@ -80,7 +82,17 @@ function parse(args: string[]): Request {
 }
 
 /** What a process that was started for a part of the work has found out. */
-type Report = Record<string, number>;
+interface Report {
+  longestTurnMs: number;
+  longestStepMs: Record<string, number>;
+  rss: number;
+  heap: number;
+  readyMs: number;
+  cpuMs: number;
+  rssBase: number;
+  rssReady: number;
+  accounted: number;
+}
 
 /** A broker over a folder, and turns that give way to the disk. */
 class Node {
@@ -88,6 +100,7 @@ class Node {
   readonly broker: Broker;
   readonly restored: RestoredCounts;
   longestTurnMs = 0;
+  readonly #clock = new PauseClock();
 
   constructor(request: Request) {
     this.store = FileStore.open({
@@ -129,12 +142,12 @@ class Node {
 
   /** One turn around `work`, then whatever the disk has finished. */
   async turn(work: () => void): Promise<void> {
-    const startMs = performance.now();
+    const clock = this.#clock.start();
     this.broker.beginTurn(Date.now());
     work();
     this.broker.dispatch();
     this.broker.endTurn();
-    this.longestTurnMs = Math.max(this.longestTurnMs, performance.now() - startMs);
+    this.longestTurnMs = Math.max(this.longestTurnMs, clock.elapsedMs);
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 
@@ -219,7 +232,8 @@ async function publishAll(node: Node, source: Source, count: number, each: () =>
   }
 }
 
-async function fill(request: Request): Promise<Report> {
+async function fill(request: Request): Promise<Partial<Report>> {
+  const steps = new LongestSteps();
   const node = new Node(request);
   const { ready, delayed, queues } = request;
   const readyNames = names("ready", ready === 0 ? 0 : queues);
@@ -236,17 +250,13 @@ async function fill(request: Request): Promise<Report> {
   const longestTurnMs = node.longestTurnMs;
   await node.rest();
   if (!request.isKilled) await node.store.close(Date.now());
-  return { longestTurnMs, ...memory() };
-}
-
-function memory(): Report {
-  const { rss, heapUsed } = process.memoryUsage();
-  return { rss, heapUsed };
+  return { longestTurnMs, longestStepMs: steps.take() };
 }
 
 async function start(request: Request): Promise<Report> {
   collect();
-  const base = memory();
+  const rssBase = process.memoryUsage().rss;
+  const steps = new LongestSteps();
   const startMs = performance.now();
   const cpu = process.cpuUsage();
   const node = new Node(request);
@@ -261,17 +271,18 @@ async function start(request: Request): Promise<Report> {
   await node.rest();
   collect();
   await new Promise((resolve) => setTimeout(resolve, 200));
-  const after = memory();
+  const { rss, heapUsed } = process.memoryUsage();
   const { longestTurnMs, broker } = node;
   node.store.abandon();
   return {
     readyMs,
     cpuMs: (user + system) / 1000,
     longestTurnMs,
-    rssBase: base["rss"]!,
+    longestStepMs: steps.take(),
+    rssBase,
     rssReady,
-    rss: after["rss"]!,
-    heap: after["heapUsed"]!,
+    rss,
+    heap: heapUsed,
     accounted: broker.memoryBytes,
   };
 }
@@ -293,7 +304,7 @@ function child(request: Request, phase: string): Report {
   const flags = { bun: [], node: ["--expose-gc"], deno: ["run", "-A", "--v8-flags=--expose-gc"] };
   const args = [
     ...flags[runtime],
-    ...["bench/boot.ts", "--phase", phase, "--dir", request.dir],
+    ...[process.argv[1]!, "--phase", phase, "--dir", request.dir],
     ...["ready", "delayed", "queues", "body", "memory"].flatMap((name) => [
       `--${name}`,
       String(request[name as "ready"]),
@@ -326,9 +337,9 @@ function measure(request: Request): object {
     starts.push(child({ ...request, dir }, "start"));
   }
   fs.rmSync(dir, { recursive: true });
-  const fastest = starts.reduce((a, b) => (a["readyMs"]! <= b["readyMs"]! ? a : b));
+  const fastest = starts.reduce((a, b) => (a.readyMs <= b.readyMs ? a : b));
   const count = Math.max(1, request.ready + request.delayed);
-  const grown = fastest["rss"]! - fastest["rssBase"]!;
+  const grown = fastest.rss - fastest.rssBase;
   return {
     runtime: `${runtime} ${process.versions[runtime]}`,
     ready: request.ready,
@@ -338,20 +349,20 @@ function measure(request: Request): object {
     memoryLimitMiB: mib(request.memory),
     end: request.isKilled ? "killed" : "in order",
     folderMiB: mib(bytes),
-    readyMs: starts.map((one) => Math.round(one["readyMs"]!)),
-    cpuMs: starts.map((one) => Math.round(one["cpuMs"]!)),
+    readyMs: starts.map((one) => Math.round(one.readyMs)),
+    cpuMs: starts.map((one) => Math.round(one.cpuMs)),
     rssMiB: {
-      program: mib(fastest["rssBase"]!),
-      ready: mib(fastest["rssReady"]!),
-      rest: mib(fastest["rss"]!),
+      program: mib(fastest.rssBase),
+      ready: mib(fastest.rssReady),
+      rest: mib(fastest.rss),
     },
-    heapMiB: mib(fastest["heap"]!),
+    heapMiB: mib(fastest.heap),
     bytesPerMessage: {
       resident: Math.round(grown / count),
-      accounted: Math.round(fastest["accounted"]! / count),
+      accounted: Math.round(fastest.accounted / count),
     },
-    longestTurnMs: Math.round(Math.min(...starts.map((one) => one["longestTurnMs"]!))),
-    fillTurnMs: Math.round(filled["longestTurnMs"]!),
+    longestMs: { turn: Math.round(fastest.longestTurnMs), ...fastest.longestStepMs },
+    longestFillingMs: { turn: Math.round(filled.longestTurnMs), ...filled.longestStepMs },
   };
 }
 
