@@ -29,7 +29,7 @@ import type { StoreSizes } from "./sizes.ts";
 // Paging begins at the bound and goes on until this part of it.
 const CALM_RATIO = 0.85;
 const RETRY_MS = 1000;
-const COMMITTED_PER_STEP_MAX = 16_384;
+const COMMITTED_PER_STEP_MAX = 2048;
 // What a message takes beside its record: its place in the table, its row, its holding.
 const REFERENCE_BYTES = 24;
 const HOLDING_BYTES = 29;
@@ -146,9 +146,12 @@ export class Pager {
     const { segments, sizes } = this.#parts;
     out.reset();
     this.#cold.begin();
+    let messages = 0;
     while (out.byteCount < sizes.pageGroupBytes && this.#isPressed()) {
+      if (messages >= sizes.pageGroupMessages) break;
       const cold = this.#cold.next(nowMs);
       if (cold === null) break;
+      messages += cold.chunk.tail - cold.chunk.head;
       this.#take(cold.lane, cold.chunk);
       if (this.#loadingCount > 0) break;
     }

@@ -36,6 +36,8 @@ export interface StoreSizes {
   pagedChunkBytesMax: number;
   /** Bytes of pages written in one go, */
   pageGroupBytes: number;
+  /** and messages in them: small ones take longer than their bytes say, */
+  pageGroupMessages: number;
   /** and how many may wait to be safe. */
   pagesInFlightBytes: number;
   /** Lanes that are too short to have cold chunks give up others with at least this many messages. */
@@ -66,6 +68,7 @@ export const DEFAULT_SIZES: Readonly<StoreSizes> = {
   pageBytes: 256 * 1024,
   pagedChunkBytesMax: 4 * MIB,
   pageGroupBytes: MIB,
+  pageGroupMessages: 2048,
   pagesInFlightBytes: 16 * MIB,
   sparePageMessagesMin: 64,
   lazySyncBytes: 4 * MIB,
