@@ -30,6 +30,9 @@ import { payloadAt, timerAt } from "./timers";
 
 export const LATE_LEVEL: i32 = 7;
 
+// Taking a node out of the late heap touches several others: as much work as this many entries.
+const LATE_WORK: i32 = 8;
+
 // No entry of the wheel is due before `current`; every entry of the late heap is.
 let current: u64 = 0;
 // Entries in buckets, live or dead.
@@ -248,11 +251,11 @@ export function popDue(now: u64, max: i32): i32 {
   while (lateCount() > 0) {
     const due = lateDueAt(0);
     if (due > now) break;
-    if (taken == max || work == 0) return taken;
+    if (taken == max || work <= 0) return taken;
     const index = lateIndexAt(0);
     dropFirstLate();
     if (takeOut(index, <f64>due, taken)) taken++;
-    else work--;
+    else work -= LATE_WORK;
   }
   while (taken < max && work > 0) {
     if (drainLevel != 0 && small && nextChunk(firstChunk(drainingBucket())) == 0) {

@@ -309,3 +309,21 @@ Deno.test("TimingHeap agrees with the reference heap while it sweeps", () => {
   }
   twins.drain();
 });
+
+Deno.test("TimingHeap.list() and insertMany() carry everything to another heap, in order", () => {
+  const from = new TimingHeap();
+  const random = seededNumbers(13);
+  const group = from.openGroup();
+  popAll(from, 1_000_000);
+  const handles = Array.from({ length: 20_000 }, (_, payload) => {
+    return from.insert(group, Math.floor(random() * 2 ** (1 + (payload % 40))), payload);
+  });
+  handles.forEach((handle, at) => at % 5 === 0 && from.cancel(handle));
+  const timers = from.list(0, 0, from.count);
+  const to = new TimingHeap();
+  const dueMs = timers.map((timer) => timer.dueMs);
+  to.insertMany(to.openGroup(), dueMs, timers.map((timer) => timer.payload));
+  const [found, expected] = [popAll(to, 1e15), popAll(from, 1e15)];
+  assertEquals(found, expected);
+  assertEquals([from.count, to.count], [0, 0]);
+});
