@@ -34,7 +34,8 @@ export function waitForBatch(wait: StoreWait): void {
 export function answerWhenDefined(channel: Channel, batch: number, write: () => void): void {
   const { store } = channel.context.broker;
   const answer = () => {
-    if (store.isFailed(batch) && batch > store.storedBatch) {
+    // Decided, but not there: the disk has refused it.
+    if (batch > store.storedBatch) {
       throw new ConnectionError(RESOURCE_ERROR, "the definition could not be stored");
     }
     write();

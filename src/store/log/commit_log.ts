@@ -24,6 +24,8 @@ const REPAIR_INTERVAL_MS = 250;
 
 interface Retained {
   readonly number: number;
+  /** The batch that was written before it. */
+  readonly previous: number;
   /** When it was appended, broker time. */
   readonly timeMs: number;
   readonly buffer: Uint8Array;
@@ -212,6 +214,7 @@ export class CommitLog {
     this.lastBatch = this.openBatch;
     const retained: Retained = {
       number: this.openBatch,
+      previous: chain.previous,
       timeMs: nowMs,
       buffer: out.bytes,
       byteCount: out.byteCount,
@@ -259,7 +262,7 @@ export class CommitLog {
 
   #markFailed(batch: Retained): void {
     batch.isFailed = true;
-    this.#failed.add(batch.number);
+    this.#failed.add(batch.number, batch.previous);
   }
 
   #openFile(): void {

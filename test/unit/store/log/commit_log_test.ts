@@ -9,8 +9,11 @@ import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
 
 const PERSISTENT = { deliveryMode: 2 };
 
-// Each batch fills a log file.
-function start(disk: MemoryDisk): { t: TestBroker; store: FileStore; disk: MemoryDisk } {
+// By default each batch fills a log file.
+function start(
+  disk: MemoryDisk,
+  logFileBytes = 50,
+): { t: TestBroker; store: FileStore; disk: MemoryDisk } {
   const store = FileStore.open({
     fs: disk,
     logger: { log() {} },
@@ -18,7 +21,7 @@ function start(disk: MemoryDisk): { t: TestBroker; store: FileStore; disk: Memor
     freeBytesMin: 0,
     residentBytesMax: Infinity,
     seed: 12345,
-    sizes: { logFileBytes: 50 },
+    sizes: { logFileBytes },
   });
   const t = new TestBroker({ store, nowMs: Math.max(1_000_000, store.recovered.lastTimeMs) });
   restoreBroker(t.broker, store);
@@ -66,3 +69,29 @@ for (const crash of crashes) {
     assertEquals(bodies(next, "q"), ["a", "b", "c", "d"]);
   });
 }
+
+// A publish every second turn.
+function publishSparsely(t: TestBroker, store: FileStore, count: number): number[] {
+  const batches: number[] = [];
+  for (let index = 0; index < count; index++) {
+    batches.push(store.openBatch);
+    t.publish("q", `${index}`, PERSISTENT);
+    t.turn();
+    t.turn();
+  }
+  return batches;
+}
+
+Deno.test("CommitLog.isFailed() tells every batch that a failed sync has lost, however many they are", () => {
+  const { t, store, disk } = start(new MemoryDisk(), 1 << 20);
+  t.queue("q", {}, { durable: true });
+  t.turn();
+  disk.finishAll();
+  disk.failNext("sync", "EIO", "log-");
+  disk.failNext("rename", "EIO", "log-");
+  const batches = publishSparsely(t, store, 100);
+  disk.finish();
+  assertEquals(store.isReadOnly, true);
+  assertEquals(batches.filter((batch) => batch <= store.safeBatch), batches);
+  assertEquals(batches.filter((batch) => !store.isFailed(batch)), []);
+});
