@@ -26,7 +26,10 @@ export const BLOCK_BYTES: number = 4 * 1024 * 1024;
 // A record larger than this gets a block of its own, so that it never wastes the rest of a shared one.
 const SHARED_RECORD_BYTES_MAX = BLOCK_BYTES / 4;
 const POOLED_BLOCKS_MAX = 4;
-// Compaction starts when less than half of what is held is alive, beyond a few blocks of slack.
+// Compaction starts when less than two thirds of what is held are alive, beyond a few blocks of slack.
+// Half of the memory of messages may be alive, so what is held stays below the mark at which publishers
+// wait: above it nothing would ever let them go on.
+const HELD_RATIO_MAX = 1.5;
 const COMPACTION_SLACK_BYTES = 4 * BLOCK_BYTES;
 const COMPACTION_STEP_BYTES = 256 * 1024;
 
@@ -181,7 +184,8 @@ export class Arena {
   }
 
   #chooseVictim(): boolean {
-    if (this.#heldBytes <= 2 * this.#liveBytes + COMPACTION_SLACK_BYTES) return false;
+    const heldBytesMax = HELD_RATIO_MAX * this.#liveBytes + COMPACTION_SLACK_BYTES;
+    if (this.#heldBytes <= heldBytesMax) return false;
     let best: Block | null = null;
     for (const block of this.#blocks) {
       if (block === undefined || block === this.#current) continue;
