@@ -16,41 +16,26 @@ import { BatchWriter } from "./batch_writer.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import { FailedBatches } from "./failed_batches.ts";
+import {
+  type LogPlace,
+  type LogRange,
+  type Retained,
+  RetainedBatches,
+} from "./retained_batches.ts";
 import type { StoreSizes } from "./sizes.ts";
 
 // Batches that nobody waits for are synced when there are many of them or some time has passed.
 const LAZY_SYNC_MS = 500;
 const REPAIR_INTERVAL_MS = 250;
 
-interface Retained {
-  readonly number: number;
-  /** The batch that was written before it. */
-  readonly previous: number;
-  /** When it was appended, broker time. */
-  readonly timeMs: number;
-  readonly buffer: Uint8Array;
-  readonly byteCount: number;
-  file: DataFile;
-  offset: number;
-  isWritten: boolean;
-  /** Its publishers have been refused; it is kept because queues in memory build on it. */
-  isFailed: boolean;
-}
-
 /** Told what happens outside a turn. */
 export interface LogListener {
   /** A sync or a repair has decided something: a turn should follow. */
   wake(): void;
   /** Records at `[offset, offset + byteCount)` of one file are at `toOffset` of another now. */
-  relocated(from: { file: number; offset: number; byteCount: number }, to: LogPlace): void;
+  relocated(from: LogRange, to: LogPlace): void;
   /** The disk refused something; `what` says what was tried. */
   failed(what: string, error: DiskError): void;
-}
-
-/** A place in a data file. */
-export interface LogPlace {
-  file: number;
-  offset: number;
 }
 
 /** What a {@link CommitLog} is made of. */
@@ -84,8 +69,8 @@ export class CommitLog {
   readonly #recoveredBatch: number;
   #file!: DataFile;
   #handle!: FileHandle;
-  #retained: Retained[] = [];
-  #retainedBytes = 0;
+  readonly #buffers = new BufferPool();
+  readonly #retained = new RetainedBatches(this.#buffers);
   readonly #failed = new FailedBatches();
   #isSyncing = false;
   #isBroken = false;
@@ -95,7 +80,6 @@ export class CommitLog {
   #repairAtMs = 0;
   /** Files that are full, as long as something in them is not safe. */
   #older: { file: DataFile; handle: FileHandle }[] = [];
-  readonly #buffers = new BufferPool();
 
   constructor(options: CommitLogOptions) {
     this.#files = options.files;
@@ -127,8 +111,7 @@ export class CommitLog {
 
   /** Every batch up to this one is decided. */
   get decidedBatch(): number {
-    for (const batch of this.#retained) if (!batch.isFailed) return batch.number - 1;
-    return this.openBatch - 1;
+    return (this.#retained.firstUndecided?.number ?? this.openBatch) - 1;
   }
 
   /**
@@ -136,7 +119,7 @@ export class CommitLog {
    * count before it has got there all the same.
    */
   get storedBatch(): number {
-    return (this.#retained[0]?.number ?? this.openBatch) - 1;
+    return (this.#retained.first?.number ?? this.openBatch) - 1;
   }
 
   /** Whether a decided batch has failed instead of being safe. */
@@ -161,8 +144,8 @@ export class CommitLog {
     }
     this.openBatch++;
     if (this.#isBroken && nowMs >= this.#repairAtMs) this.#repair(nowMs);
-    const isLazyOver = nowMs >= (this.#retained[0]?.timeMs ?? Infinity) + LAZY_SYNC_MS ||
-      this.#retainedBytes > this.#sizes.lazySyncBytes;
+    const isLazyOver = nowMs >= (this.#retained.first?.timeMs ?? Infinity) + LAZY_SYNC_MS ||
+      this.#retained.byteCount > this.#sizes.lazySyncBytes;
     if (this.#isSyncWanted || isLazyOver) this.#sync();
   }
 
@@ -234,7 +217,7 @@ export class CommitLog {
       this.#break("write to the commit log", error, nowMs);
       return;
     }
-    if (this.#isSynced) this.#retain(retained);
+    if (this.#isSynced) this.#retained.add(retained);
     else this.#buffers.give(retained.buffer);
     if (this.#file.byteLength >= this.#sizes.logFileBytes) this.#rotate(nowMs);
   }
@@ -252,12 +235,7 @@ export class CommitLog {
     // written again, and what refers to them is told when they have a real one.
     this.#file.byteLength += retained.byteCount;
     this.#markFailed(retained);
-    this.#retain(retained);
-  }
-
-  #retain(batch: Retained): void {
-    this.#retained.push(batch);
-    this.#retainedBytes += batch.byteCount;
+    this.#retained.add(retained);
   }
 
   #markFailed(batch: Retained): void {
@@ -288,13 +266,13 @@ export class CommitLog {
 
   #sync(): void {
     if (this.#isSyncing || this.#isClosed || !this.#isSynced) return;
-    const first = this.#retained[0];
+    const first = this.#retained.first;
     // What stands behind something that the disk has refused is not given up before that: a fresh file
     // begins with all that is retained, and reading the log back relies on nothing missing in between.
     if (first === undefined || !first.isWritten) return;
     this.#isSyncing = true;
     const { file } = first;
-    const last = this.#retained.findLast((batch) => batch.isWritten && batch.file === file)!;
+    const last = this.#retained.all.findLast((batch) => batch.isWritten && batch.file === file)!;
     const older = this.#older.find((one) => one.file === file);
     const handle = older === undefined ? this.#handle : older.handle;
     handle.sync((error) => this.#synced(file, last.number, error));
@@ -305,35 +283,21 @@ export class CommitLog {
     if (this.#isClosed) return;
     if (error !== null) {
       this.#listener.failed("sync the commit log", error);
-      for (const batch of this.#retained) if (batch.file === file) batch.isWritten = false;
+      for (const batch of this.#retained.all) if (batch.file === file) batch.isWritten = false;
       this.#startFresh(0);
     } else {
-      this.#dropSafe(file, lastNumber);
+      this.#retained.dropSafe(file, lastNumber);
       this.#closeOlder();
     }
-    if (this.#isSyncWanted || this.#retained.some((batch) => batch.file !== this.#file)) {
+    if (this.#isSyncWanted || this.#retained.all.some((batch) => batch.file !== this.#file)) {
       this.#sync();
     }
     this.#listener.wake();
   }
 
-  #dropSafe(file: DataFile, lastNumber: number): void {
-    const kept: Retained[] = [];
-    for (const batch of this.#retained) {
-      if (!batch.isWritten || batch.file !== file || batch.number > lastNumber) {
-        kept.push(batch);
-        continue;
-      }
-      this.#retainedBytes -= batch.byteCount;
-      this.#buffers.give(batch.buffer);
-    }
-    this.#retained = kept;
-  }
-
   #closeOlder(): void {
-    const retains = (file: DataFile): boolean => this.#retained.some((one) => one.file === file);
-    for (const { file, handle } of this.#older) if (!retains(file)) handle.close();
-    this.#older = this.#older.filter(({ file }) => retains(file));
+    for (const { file, handle } of this.#older) if (!this.#retained.isIn(file)) handle.close();
+    this.#older = this.#older.filter(({ file }) => this.#retained.isIn(file));
   }
 
   // --- failures
@@ -357,7 +321,7 @@ export class CommitLog {
       const fresh = this.#files.createUnnamed("log");
       try {
         let offset = 0;
-        for (const { buffer, byteCount } of this.#retained) {
+        for (const { buffer, byteCount } of this.#retained.all) {
           fresh.handle.write(buffer, 0, byteCount, offset);
           offset += byteCount;
         }
@@ -368,7 +332,7 @@ export class CommitLog {
       }
       this.#goOnWith(fresh);
     } catch (error) {
-      for (const batch of this.#retained) if (!batch.isFailed) this.#markFailed(batch);
+      for (const batch of this.#retained.all) if (!batch.isFailed) this.#markFailed(batch);
       this.#break("open a fresh log file", error, nowMs);
     }
   }
@@ -379,20 +343,13 @@ export class CommitLog {
     this.#file = fresh.file;
     this.#handle = fresh.handle;
     this.#file.isPinned = true;
-    for (const batch of this.#retained) {
-      const from = { file: batch.file.number, offset: batch.offset, byteCount: batch.byteCount };
-      batch.file = this.#file;
-      batch.offset = this.#file.byteLength;
-      batch.isWritten = true;
-      this.#file.byteLength += batch.byteCount;
-      this.#listener.relocated(from, { file: batch.file.number, offset: batch.offset });
-    }
+    this.#retained.moveTo(this.#file, (from, to) => this.#listener.relocated(from, to));
     this.#isBroken = false;
     if (this.#isSynced) {
       this.#wantedBatch = this.lastBatch;
       this.#sync();
     } else {
-      this.#dropSafe(this.#file, this.lastBatch);
+      this.#retained.dropSafe(this.#file, this.lastBatch);
     }
   }
 }
