@@ -10,7 +10,6 @@ import type { CommitLog } from "./commit_log.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import type { Definitions } from "./definitions.ts";
 import { Evictor } from "./evictor.ts";
-import { BATCH_HEADER_BYTES } from "./format.ts";
 import type { Holdings } from "./holdings.ts";
 import { type Manifest, writeManifest } from "./manifest.ts";
 import { Mover } from "./mover.ts";
@@ -19,13 +18,10 @@ import { Room } from "./room.ts";
 import type { StoreSizes } from "./sizes.ts";
 import { HoldingsSource } from "./snapshot_source.ts";
 import { SnapshotWriter } from "./snapshot_writer.ts";
+import { Victims } from "./victims.ts";
 
-// A file is worth emptying when less than this part of it is alive.
-const MOVE_BELOW_RATIO = 0.5;
 // A file of which something could not be moved is left alone for so long.
 const MOVE_RETRY_MS = 60_000;
-// What a group of copied records takes besides them: the head of a batch, and zeros at its end.
-const GROUP_BYTES = BATCH_HEADER_BYTES + 8;
 
 /** What a {@link Keeper} is made of. */
 export interface KeeperParts {
@@ -56,6 +52,7 @@ export class Keeper {
   readonly #mover: Mover;
   readonly #evictor: Evictor;
   readonly #room: Room;
+  readonly #victims: Victims;
   /** On a full disk something that frees room by taking some first may be begun, once a look at it. */
   #maySeekRoom = false;
   #manifest: Manifest;
@@ -87,6 +84,7 @@ export class Keeper {
       fs: parts.files.fs,
       checkBytes: parts.sizes.roomCheckBytes,
     });
+    this.#victims = new Victims({ ...parts, room: this.#room });
     const { segments } = parts.paging;
     this.#evictor = new Evictor({ ...parts, segments, seed: parts.manifest.seed });
   }
@@ -343,7 +341,7 @@ export class Keeper {
     }
     if (this.isDiskLow && !this.#maySeekRoom) return false;
     this.#maySeekRoom = false;
-    this.#victim = this.#moveVictim(nowMs);
+    this.#victim = this.#victims.next(nowMs, this.#manifest.fromLog);
     if (this.#victim === null) return false;
     // What its pages leave behind are single records.
     const hasPages = pageMover.begin(this.#victim);
@@ -358,37 +356,6 @@ export class Keeper {
     else if (!isPages || pages.inFile(victim.number).length > 0) {
       victim.movableAtMs = nowMs + MOVE_RETRY_MS;
     }
-  }
-
-  // The deadest file, when the folder is much larger than what lives in it.
-  #moveVictim(nowMs: number): DataFile | null {
-    const { files, sizes } = this.#parts;
-    const candidates = [...files.ofKind("log"), ...files.ofKind("segment")];
-    let totalBytes = 0;
-    let liveBytes = 0;
-    let best: DataFile | null = null;
-    for (const file of candidates) {
-      totalBytes += file.byteLength;
-      liveBytes += file.liveBytes;
-      const isDone = file.kind === "segment" || file.number < this.#manifest.fromLog;
-      if (file.isPinned || !isDone || file.liveRecords === 0) continue;
-      if (nowMs < file.movableAtMs) continue;
-      if (file.liveBytes > file.byteLength * MOVE_BELOW_RATIO) continue;
-      if (this.#copyBytesOf(file) >= file.byteLength) continue;
-      // On a full disk there has to be room for what is moved, and some to go on with.
-      if (this.isDiskLow && file.liveBytes * 4 > this.#room.freeBytes) continue;
-      if (best === null || file.liveBytes < best.liveBytes) best = file;
-    }
-    const slackBytes = this.isDiskLow ? sizes.moveGroupBytes : sizes.moveSlackBytes;
-    return totalBytes > liveBytes * 2 + slackBytes ? best : null;
-  }
-
-  // How large the copy of what lives in a file may get. One that is not smaller than the file would be
-  // the next to be copied, and so on for ever.
-  #copyBytesOf({ liveRecords, liveBytes }: DataFile): number {
-    const { moveGroupRecords, moveGroupBytes } = this.#parts.sizes;
-    const full = Math.floor(liveRecords / moveGroupRecords + liveBytes / moveGroupBytes);
-    return liveBytes + Math.min(liveRecords, full + 1) * GROUP_BYTES;
   }
 
   #report(what: string, error: unknown): void {
