@@ -217,6 +217,7 @@ export class FileStore implements Store, LogListener {
       }
       this.onWake();
     });
+    if (this.#records.hasRefused) this.onWake();
   }
 
   openLane(queueId: number, _lane: number): ReadyLane {
@@ -275,6 +276,7 @@ export class FileStore implements Store, LogListener {
   }
 
   maintain(nowMs: number): boolean {
+    this.#records.step();
     return this.#keeper.step(nowMs);
   }
 

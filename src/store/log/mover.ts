@@ -3,7 +3,7 @@
 // that dies meanwhile is simply left out. Keeper chooses the file.
 
 import type { Arena } from "../arena.ts";
-import type { DiskError, FileHandle } from "../file_system.ts";
+import { DiskError, type FileHandle } from "../file_system.ts";
 import type { RecordView } from "../port.ts";
 import { emptyView } from "../views.ts";
 import { BatchWriter } from "./batch_writer.ts";
@@ -148,7 +148,8 @@ export class Mover {
       segment.file.byteLength += out.byteCount;
       this.#sync(segment, copies);
     } catch (error) {
-      this.#fail(error as DiskError);
+      if (!(error instanceof DiskError)) throw error;
+      this.#fail(error);
     }
     return false;
   }

@@ -4,8 +4,10 @@
 
 import type { Arena } from "../arena.ts";
 import type { ChunkPool, LaneChunk } from "../lane_chunk.ts";
+import { DiskError } from "../file_system.ts";
 import { type Page, PAGE_GONE, PAGE_LOADING, PAGE_STORED } from "../page.ts";
 import { type MessageSource, RECORD_PERSISTENT } from "../port.ts";
+import { VarintError } from "../varint.ts";
 import { emptySource } from "../views.ts";
 import type { CommitLog } from "./commit_log.ts";
 import type { DataFiles } from "./data_files.ts";
@@ -59,7 +61,8 @@ export class PageLoader {
         this.#parts.wake();
       });
     } catch (error) {
-      this.#refused.push({ page, error: error as Error });
+      if (!(error instanceof PageFormatError || error instanceof DiskError)) throw error;
+      this.#refused.push({ page, error });
       this.#parts.wake();
     }
   }
@@ -80,7 +83,8 @@ export class PageLoader {
       try {
         this.#restore(page, bytes, isAhead);
       } catch (error) {
-        return this.#refuse(page, error as Error);
+        if (!(error instanceof PageFormatError || error instanceof VarintError)) throw error;
+        return this.#refuse(page, error);
       }
     }
     this.#takeWaiter(page)?.readArrived();
@@ -117,7 +121,7 @@ export class PageLoader {
     pages.remove(page);
   }
 
-  // Takes in every message of the page, or none. @throws PageFormatError and others
+  // Takes in every message of the page, or none. @throws PageFormatError, VarintError
   #fill(page: Page, bytes: Uint8Array, chunk: LaneChunk): void {
     const { arena, chunks } = this.#parts;
     const { first, last, byteLength } = page.place;

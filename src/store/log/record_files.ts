@@ -19,20 +19,23 @@ export class RecordFiles {
   readonly #seed: number;
   readonly #entries = new EntryReader();
   readonly #message: MessageSource = emptySource();
+  #refused: (() => void)[] = [];
 
   constructor(files: DataFiles, seed: number) {
     this.#files = files;
     this.#seed = seed;
   }
 
-  /** Reads the record at a place; `done` is called in a later turn. */
+  /** Reads the record at a place; `done` is called later, by `step` if the file cannot even be asked. */
   read(
     place: { file: number; offset: number; recordBytes: number },
     done: (result: RecordResult) => void,
   ): void {
     const file = this.#files.get(place.file);
     if (file === undefined) {
-      return done({ message: null, error: new Error(`data file ${place.file} is missing`) });
+      const error = new Error(`data file ${place.file} is missing`);
+      this.#refused.push(() => done({ message: null, error }));
+      return;
     }
     try {
       this.#files.reader(file).read(place.offset, place.recordBytes, (result) => {
@@ -41,8 +44,19 @@ export class RecordFiles {
       });
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
-      done({ message: null, error });
+      this.#refused.push(() => done({ message: null, error }));
     }
+  }
+
+  /** Whether `step` has something to tell. */
+  get hasRefused(): boolean {
+    return this.#refused.length > 0;
+  }
+
+  /** Tells what could not be told at once, because who asked was not ready for it; called once a turn. */
+  step(): void {
+    if (this.#refused.length === 0) return;
+    for (const tell of this.#refused.splice(0)) tell();
   }
 
   #decode(

@@ -2,7 +2,7 @@
 // a turn. Each piece carries the number of the open batch, so recovery knows what its rows tell already.
 // When it is whole and safe, the manifest names it and the logs before it are no longer needed.
 
-import type { DiskError, FileHandle } from "../file_system.ts";
+import { DiskError, type FileHandle } from "../file_system.ts";
 import { type Page, PAGE_GONE } from "../page.ts";
 import type { DefinitionKind } from "../port.ts";
 import { BatchWriter, type Placed } from "./batch_writer.ts";
@@ -93,7 +93,8 @@ export class SnapshotWriter {
       this.#flush(openBatch, nowMs);
       if (this.#isWhole) this.#sync(onSynced);
     } catch (error) {
-      this.#fail(error as DiskError);
+      if (!(error instanceof DiskError)) throw error;
+      this.#fail(error);
       onSynced();
     }
   }
