@@ -6,6 +6,7 @@ import type { Logger } from "../lib/logger.ts";
 import { Arena } from "./arena.ts";
 import type { DiskError, FileSystem } from "./file_system.ts";
 import { ChunkPool } from "./lane_chunk.ts";
+import type { Placed } from "./log/batch_writer.ts";
 import { LogEntries } from "./log/log_entries.ts";
 import { CommitLog, type LogListener } from "./log/commit_log.ts";
 import { type DataFile, DataFiles } from "./log/data_files.ts";
@@ -139,7 +140,7 @@ export class FileStore implements Store, LogListener {
   }
 
   /** Takes in a message that recovery found; 0 when the file that held it is not there. */
-  adopt(message: AdoptedMessage): number {
+  adopt(message: Placed): number {
     if (message.file !== this.#adoptedFrom?.number) {
       this.#adoptedFrom = this.#files.get(message.file);
     }
@@ -344,23 +345,6 @@ export class FileStore implements Store, LogListener {
   failed(what: string, error: DiskError): void {
     this.#logger.log("error", `cannot ${what}`, errorFields(error));
   }
-}
-
-/** A message as recovery hands it over. */
-export interface AdoptedMessage {
-  queueId: number;
-  position: number;
-  file: number;
-  offset: number;
-  recordBytes: number;
-  state: number;
-  entry: number;
-  dueMs: number;
-  flags: number;
-  priority: number;
-  bodyBytes: number;
-  arrivalMs: number;
-  expiryMs: number;
 }
 
 function newManifest(options: FileStoreOptions): Manifest {

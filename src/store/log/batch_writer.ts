@@ -39,22 +39,12 @@ import {
   RECORD_HAS_EXPIRY,
   STATE_DELAYED,
 } from "./format.ts";
+import type { RecoveredRow } from "./recovered_rows.ts";
 
 /** A message as a snapshot places it; see ENTRY_PLACED. */
-export interface Placed {
+export interface Placed extends RecoveredRow {
   queueId: number;
   position: number;
-  file: number;
-  offset: number;
-  recordBytes: number;
-  state: number;
-  entry: number;
-  dueMs: number;
-  flags: number;
-  priority: number;
-  bodyBytes: number;
-  arrivalMs: number;
-  expiryMs: number;
 }
 
 /** What a batch of the log says of the batches before it. */

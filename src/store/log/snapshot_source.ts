@@ -10,6 +10,7 @@ import type { Placed } from "./batch_writer.ts";
 import type { Definitions } from "./definitions.ts";
 import { type Holdings, NO_HOLDING } from "./holdings.ts";
 import type { PageSet } from "./page_set.ts";
+import { emptyRow } from "./recovered_rows.ts";
 import type { SnapshotSource } from "./snapshot_writer.ts";
 
 /** The state of a file store as a snapshot sees it. */
@@ -20,21 +21,7 @@ export class HoldingsSource implements SnapshotSource {
   readonly #lanes: ReadonlyMap<number, Lane>;
   readonly #pages: PageSet;
   readonly #view: RecordView = emptyView();
-  readonly #placed: Placed = {
-    queueId: 0,
-    position: 0,
-    file: 0,
-    offset: 0,
-    recordBytes: 0,
-    state: 0,
-    entry: 0,
-    dueMs: 0,
-    flags: 0,
-    priority: 0,
-    bodyBytes: 0,
-    arrivalMs: 0,
-    expiryMs: 0,
-  };
+  readonly #placed: Placed = { ...emptyRow(), queueId: 0, position: 0 };
 
   constructor(
     parts: {
