@@ -282,7 +282,8 @@ export class FileStore implements Store, LogListener {
   }
 
   get memoryBytes(): number {
-    return this.#arena.memoryBytes + this.#laneBytes + this.#holdings.memoryBytes;
+    return this.#arena.memoryBytes + this.#laneBytes + this.#holdings.memoryBytes +
+      this.#log.retainedBytes;
   }
 
   get liveBytes(): number {

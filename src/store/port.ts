@@ -195,7 +195,7 @@ export interface Store {
   onWake: () => void;
   /** Does a bounded piece of housekeeping; true when more can be done at once. */
   maintain(nowMs: number): boolean;
-  /** Bytes of memory held for messages: arenas, tables and lanes. */
+  /** Bytes of memory held for messages: arenas, tables, lanes, and what is not on the disk yet. */
   readonly memoryBytes: number;
   /** Bytes of live records. */
   readonly liveBytes: number;

@@ -122,6 +122,11 @@ export class CommitLog {
     return (this.#retained.first?.number ?? this.openBatch) - 1;
   }
 
+  /** Bytes of batches kept in memory until they are safe. */
+  get retainedBytes(): number {
+    return this.#retained.byteCount;
+  }
+
   /** Whether a decided batch has failed instead of being safe. */
   isFailed(batch: number): boolean {
     return this.#failed.has(batch);

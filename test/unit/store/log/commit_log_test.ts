@@ -1,6 +1,6 @@
 // CommitLog on a disk that refuses: what it writes again is whole, and is read back as it was.
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertGreater, assertLess } from "@std/assert";
 import { restoreBroker } from "../../../../src/broker/recovery.ts";
 import { Prng } from "../../../../src/lib/prng.ts";
 import { FileStore } from "../../../../src/store/file_store.ts";
@@ -94,4 +94,25 @@ Deno.test("CommitLog.isFailed() tells every batch that a failed sync has lost, h
   assertEquals(store.isReadOnly, true);
   assertEquals(batches.filter((batch) => batch <= store.safeBatch), batches);
   assertEquals(batches.filter((batch) => !store.isFailed(batch)), []);
+});
+
+Deno.test("FileStore.memoryBytes counts what a slow disk has not taken yet", () => {
+  const { t, store, disk } = start(new MemoryDisk(), 1 << 30);
+  const queue = t.queue("q", {}, { durable: true });
+  t.turn();
+  disk.finishAll();
+  const body = "x".repeat(100_000);
+  const beforeBytes = store.memoryBytes;
+  const channel = new TestChannel();
+  for (let number = 1; number <= 200; number++) {
+    t.publish("q", body, PERSISTENT);
+    t.get(queue, channel);
+    channel.unacked.ack(number, false);
+    t.turn();
+  }
+  assertGreater(store.memoryBytes, beforeBytes + 200 * body.length);
+  disk.finishAll();
+  t.turn();
+  disk.finishAll();
+  assertLess(store.memoryBytes, beforeBytes + 100 * body.length);
 });
