@@ -5,6 +5,7 @@
 import { DiskError, type FileSystem } from "../file_system.ts";
 import type { DefinitionKind } from "../port.ts";
 import { VarintError } from "../varint.ts";
+import { BatchFormatError } from "./batch_reader.ts";
 import type { Damage } from "./batch_scan.ts";
 import { type DataFile, DataFiles } from "./data_files.ts";
 import { type DataFileKind, dataFileName, STATE_DELAYED, STATE_OUT } from "./format.ts";
@@ -15,8 +16,6 @@ import { emptyRow } from "./recovered_rows.ts";
 import { recover, type Recovered, type RecoveredPage } from "./recovery.ts";
 
 const WINDOW_BYTES = 8 * 1024 * 1024;
-/** More than a record can have; what a file has less ends the window earlier. */
-const WHOLE_FILE_BYTES = 2 ** 31;
 
 /** One queue of a folder. */
 export interface QueueReport {
@@ -62,7 +61,7 @@ export function checkStore(fs: FileSystem): FolderReport {
     for (const { positions, pages } of recovered.queues.values()) {
       positions.each((_, index) => {
         recovered.rows.get(index, row);
-        checker.add(row.file, row.offset);
+        checker.add(row.file, row.offset, row.recordBytes);
       });
       for (const page of pages.values()) checker.addPage(page);
     }
@@ -123,7 +122,10 @@ function fileReports(files: DataFiles): FolderReport["files"] {
 
 /** What of one file has to check. */
 interface Wanted {
+  /** Where records begin, */
   offsets: number[];
+  /** and the bytes of each. */
+  lengths: number[];
   pages: RecoveredPage[];
 }
 
@@ -142,8 +144,10 @@ class ContentChecker {
     this.#pages = new PageReader(manifest.seed);
   }
 
-  add(file: number, offset: number): void {
-    this.#of(file).offsets.push(offset);
+  add(file: number, offset: number, recordBytes: number): void {
+    const { offsets, lengths } = this.#of(file);
+    offsets.push(offset);
+    lengths.push(recordBytes);
   }
 
   addPage(page: RecoveredPage): void {
@@ -153,7 +157,7 @@ class ContentChecker {
   #of(file: number): Wanted {
     let wanted = this.#wanted.get(file);
     if (wanted === undefined) {
-      wanted = { offsets: [], pages: [] };
+      wanted = { offsets: [], lengths: [], pages: [] };
       this.#wanted.set(file, wanted);
     }
     return wanted;
@@ -176,31 +180,26 @@ class ContentChecker {
     this.damages.push({ file: dataFileName("segment", number), offset: 0, what });
   }
 
-  #checkFile(file: DataFile, { offsets, pages }: Wanted): void {
+  #checkFile(file: DataFile, { offsets, lengths, pages }: Wanted): void {
     const handle = this.#files.reader(file);
     let base = 0;
     let bytes: Uint8Array = new Uint8Array(0);
-    const show = (offset: number, byteCount: number) => {
-      bytes = handle.readNow(offset, byteCount);
-      base = offset;
-    };
-    const check = (offset: number) => {
-      const isInside = offset >= base && offset < base + bytes.length;
-      if (isInside && this.#isRecord(bytes, offset - base)) return true;
-      // It may only be cut short by the window.
-      for (const byteCount of [WINDOW_BYTES, WHOLE_FILE_BYTES]) {
-        show(offset, byteCount);
-        if (this.#isRecord(bytes, 0)) return true;
-        if (bytes.length < byteCount) return false;
+    const check = (offset: number, recordBytes: number) => {
+      if (offset + recordBytes > base + bytes.length) {
+        bytes = handle.readNow(offset, Math.max(recordBytes, WINDOW_BYTES));
+        base = offset;
       }
-      return false;
+      return this.#isRecord(bytes, offset - base, recordBytes);
     };
     let last = -1;
-    for (const offset of Float64Array.from(offsets).sort()) {
+    for (
+      const index of Uint32Array.from(offsets.keys()).sort((a, b) => offsets[a]! - offsets[b]!)
+    ) {
+      const offset = offsets[index]!;
       // Several queues may hold one record.
       if (offset === last) continue;
       last = offset;
-      this.#tell(file, offset, () => check(offset));
+      this.#tell(file, offset, () => check(offset, lengths[index]!));
     }
     for (const page of pages) {
       this.#tell(file, page.offset, () => {
@@ -230,17 +229,20 @@ class ContentChecker {
     pages.open(bytes);
     this.checkedCount += page.count - 1;
     while (pages.next()) {
-      if (this.#isRecord(bytes, pages.row.recordAt)) continue;
+      if (this.#isRecord(bytes, pages.row.recordAt, pages.row.recordBytes)) continue;
       throw new PageFormatError(`the message at position ${pages.row.position} does not check`);
     }
     pages.checkRecords();
   }
 
-  #isRecord(bytes: Uint8Array, at: number): boolean {
+  #isRecord(bytes: Uint8Array, at: number, recordBytes: number): boolean {
+    if (at + recordBytes > bytes.length) return false;
     try {
-      this.#records.decode(bytes, at, bytes.length);
+      this.#records.decode(bytes, at, at + recordBytes);
       return true;
-    } catch {
+    } catch (error) {
+      const isDamage = error instanceof BatchFormatError || error instanceof VarintError;
+      if (!isDamage) throw error;
       return false;
     }
   }

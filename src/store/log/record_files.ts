@@ -4,8 +4,9 @@
 import { DiskError } from "../file_system.ts";
 import { checksum } from "../checksum.ts";
 import type { MessageSource } from "../port.ts";
+import { VarintError } from "../varint.ts";
 import { emptySource } from "../views.ts";
-import { EntryReader } from "./batch_reader.ts";
+import { BatchFormatError, EntryReader } from "./batch_reader.ts";
 import type { DataFiles } from "./data_files.ts";
 
 /** What reading a record gives: its message, or why there is none. */
@@ -71,20 +72,22 @@ export class RecordFiles {
     if (bytes.length < place.recordBytes) return damaged();
     try {
       return { message: this.decode(bytes, 0, place.recordBytes), error: null };
-    } catch {
+    } catch (error) {
+      const isDamage = error instanceof BatchFormatError || error instanceof VarintError;
+      if (!isDamage) throw error;
       return damaged();
     }
   }
 
   /**
    * The message whose record entry is `bytes[at, end)`; valid until the next call.
-   * @throws when it does not check
+   * @throws BatchFormatError, VarintError when it does not check
    */
   decode(bytes: Uint8Array, at: number, end: number): MessageSource {
     const record = this.#entries.recordAt(bytes, at, end);
     const headSum = checksum(bytes, at, record.partsAt - 4, this.#seed);
     if (checksum(bytes, record.partsAt, at + record.recordBytes, headSum) !== record.checksum) {
-      throw new Error("record does not check");
+      throw new BatchFormatError("record does not check");
     }
     const message = this.#message;
     message.address = bytes;

@@ -1,6 +1,6 @@
 // checkStore(): what it says of whole and of damaged folders, and that it changes nothing.
 
-import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assertEquals, assertLess, assertMatch, assertThrows } from "@std/assert";
 import { restoreBroker } from "../../../../src/broker/recovery.ts";
 import { REJECT } from "../../../../src/broker/unacked.ts";
 import { FileStore } from "../../../../src/store/file_store.ts";
@@ -197,3 +197,37 @@ Deno.test("ReadOnlyFileSystem refuses every change", () => {
   fs.open(LOG, "readwrite").truncate(0);
   assertEquals(disk.contentOf(LOG)!.length > 0, true);
 });
+
+Deno.test("checkStore() reads a file about once, however much of it is damaged", () => {
+  const sizes = { logFileBytes: 400_000, snapshotLogBytes: 400_000 };
+  const node = start(new MemoryDisk(), sizes);
+  node.t.queue("q", {}, { durable: true });
+  for (let number = 0; number < 400; number++) {
+    node.t.publish("q", `number ${number} ${"x".repeat(1000)}`, PERSISTENT);
+    node.t.turn();
+    node.disk.finishAll();
+  }
+  const disk = end(node);
+  const wholeBytes = bytesReadBy(disk);
+  for (let number = 0; number < 300; number++) flip(disk, `number ${number} x`);
+  assertEquals(check(disk).damages.length, 300);
+  assertLess(bytesReadBy(disk), wholeBytes + 2 * disk.contentOf(LOG)!.length);
+});
+
+function bytesReadBy(disk: MemoryDisk): number {
+  let byteCount = 0;
+  const fs = new ReadOnlyFileSystem(disk);
+  const open = fs.open.bind(fs);
+  fs.open = (path, mode) => {
+    const handle = open(path, mode);
+    const readNow = handle.readNow.bind(handle);
+    handle.readNow = (offset, length) => {
+      const bytes = readNow(offset, length);
+      byteCount += bytes.length;
+      return bytes;
+    };
+    return handle;
+  };
+  checkStore(fs);
+  return byteCount;
+}
