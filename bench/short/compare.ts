@@ -1,5 +1,5 @@
-// Judges ratios measured in one run beside those of a committed baseline. Called by judge's users in
-// main.ts and CI; pure, it is given the measuring. Absolute times say nothing of another machine, and
+// Judges ratios measured in one run beside those of a committed baseline. Called by
+// guard.ts; pure, it is given the measuring. Absolute times say nothing of another machine, and
 // even ratios wander with what else it does: only a clear loss counts, and only when it shows twice.
 
 /** A ratio by the name of what it compares; higher is better. */
