@@ -25,7 +25,7 @@ export function getHead(queue: Queue, delivery: Delivery): number {
       queue.takeHead(delivery);
       return GET_MESSAGE;
     } else {
-      broker.store.request(lane.headRef, queue);
+      broker.store.requestHead(lane, queue);
       return GET_PENDING;
     }
   }

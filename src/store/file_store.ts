@@ -14,7 +14,7 @@ import { Definitions } from "./log/definitions.ts";
 import { Holdings } from "./log/holdings.ts";
 import { Keeper } from "./log/keeper.ts";
 import { type Manifest, readManifest, StoreFormatError, writeManifest } from "./log/manifest.ts";
-import { RecordFiles } from "./log/record_files.ts";
+import { RecordReads } from "./log/record_reads.ts";
 import { recover, type Recovered } from "./log/recovery.ts";
 import { type DataFileKind, FORMAT_VERSION, STATE_DELAYED } from "./log/format.ts";
 import { Paging } from "./log/paging.ts";
@@ -52,14 +52,13 @@ export class FileStore implements Store, LogListener {
   readonly #lanes = new Map<number, Lane>();
   readonly #holdings = new Holdings();
   readonly #files: DataFiles;
-  readonly #records: RecordFiles;
   readonly #log: CommitLog;
   readonly #keeper: Keeper;
   readonly #chunks: ChunkPool;
   readonly #paging: Paging;
   readonly #logger: Logger;
   readonly #sizes: StoreSizes;
-  readonly #reads = new Map<number, ReadWaiter[]>();
+  readonly #reads: RecordReads;
   #laneBytes = 0;
   /** The file in which the message that was adopted last lies: that of the next one, nearly always. */
   #adoptedFrom: DataFile | undefined = undefined;
@@ -70,7 +69,6 @@ export class FileStore implements Store, LogListener {
     this.#sizes = { ...DEFAULT_SIZES, ...options.sizes };
     this.#files = files;
     this.recovered = recover(files, manifest, options.isSynced ? "rewrite" : "cut");
-    this.#records = new RecordFiles(files, manifest.seed);
     this.#log = new CommitLog({
       files,
       listener: this,
@@ -100,8 +98,10 @@ export class FileStore implements Store, LogListener {
         this.request(ref, waiter);
       },
       wake: () => this.onWake(),
+      logger: options.logger,
       sizes: this.#sizes,
     };
+    this.#reads = new RecordReads({ ...parts, seed: manifest.seed });
     this.#paging = new Paging({
       ...parts,
       seed: manifest.seed,
@@ -191,34 +191,11 @@ export class FileStore implements Store, LogListener {
   }
 
   request(ref: number, waiter: ReadWaiter): void {
-    const waiters = this.#reads.get(ref);
-    if (waiters !== undefined) {
-      waiters.push(waiter);
-      return;
-    }
-    this.#reads.set(ref, [waiter]);
-    const place = {
-      file: this.#holdings.fileOf(ref),
-      offset: this.#holdings.offsetOf(ref),
-      recordBytes: this.#holdings.recordBytesOf(ref),
-    };
-    this.#records.read(place, ({ message, error }) => {
-      const told = this.#reads.get(ref) ?? [];
-      this.#reads.delete(ref);
-      // A reference that was freed meanwhile may name another message now: whoever waits looks again.
-      const isSame = this.#holdings.fileOf(ref) === place.file &&
-        this.#holdings.offsetOf(ref) === place.offset;
-      if (isSame && message !== null && !this.#arena.isResident(ref)) {
-        this.#arena.fill(ref, message);
-      }
-      if (error !== null) this.#logger.log("error", "cannot read a message", errorFields(error));
-      for (const one of told) {
-        if (error === null || !isSame) one.readArrived();
-        else one.readFailed(error);
-      }
-      this.onWake();
-    });
-    if (this.#records.hasRefused) this.onWake();
+    this.#reads.request(ref, waiter);
+  }
+
+  requestHead(lane: ReadyLane, waiter: ReadWaiter): void {
+    this.#reads.requestHead(lane, waiter);
   }
 
   openLane(queueId: number, _lane: number): ReadyLane {
@@ -277,7 +254,7 @@ export class FileStore implements Store, LogListener {
   }
 
   maintain(nowMs: number): boolean {
-    this.#records.step();
+    this.#reads.step();
     return this.#keeper.step(nowMs);
   }
 

@@ -177,7 +177,7 @@ export class Lane implements ReadyLane {
     let left = max;
     const requeued = this.#requeued;
     if (requeued !== null) {
-      for (const index of requeued.ordered().slice(0, left)) {
+      for (const index of requeued.ordered(left)) {
         visit(requeued.refAt(index), requeued.positionAt(index), requeued.entryAt(index));
         left--;
       }

@@ -49,6 +49,10 @@ export class MemoryStore implements Store {
     waiter.readArrived();
   }
 
+  requestHead(_lane: ReadyLane, waiter: ReadWaiter): void {
+    waiter.readArrived();
+  }
+
   openLane(_queueId: number, _lane: number): ReadyLane {
     return new Lane(this.#chunks, this.#account);
   }

@@ -162,6 +162,8 @@ export interface Store {
   open(ref: number, view: RecordView): boolean;
   /** Asks for the bytes of a record; the waiter is told in a later turn. */
   request(ref: number, waiter: ReadWaiter): void;
+  /** The same for the loaded head of a lane; what stands behind it may be read along. */
+  requestHead(lane: ReadyLane, waiter: ReadWaiter): void;
   /** Makes the ready index of one priority of a queue; an empty one owns no buffer. */
   openLane(queueId: number, lane: number): ReadyLane;
   /** The queue is gone: its lanes are empty and get nothing any more. */

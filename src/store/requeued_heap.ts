@@ -3,6 +3,8 @@
 // binary heap over flat arrays is enough.
 
 const CAPACITY_MIN = 16;
+// So many of the first are looked for one by one, more by sorting all.
+const FEW_MAX = 512;
 
 /** A binary min-heap of (position, ref, entry, expiry). */
 export class RequeuedHeap {
@@ -62,10 +64,31 @@ export class RequeuedHeap {
     }
   }
 
-  /** Indexes of all messages in order of position, for looking only. */
-  ordered(): number[] {
-    const indexes = Array.from({ length: this.count }, (_, index) => index);
-    return indexes.sort((a, b) => this.#position[a]! - this.#position[b]!);
+  /** Indexes of the first `max` messages in order of position, for looking only. */
+  ordered(max = this.count): number[] {
+    if (max > FEW_MAX || max >= this.count) {
+      const indexes = Array.from({ length: this.count }, (_, index) => index);
+      return indexes.sort((a, b) => this.#position[a]! - this.#position[b]!).slice(0, max);
+    }
+    // Nothing is smaller than what stands above it: the next one stands below one of those before.
+    const taken: number[] = [];
+    const next = [0];
+    while (taken.length < max) {
+      const index = this.#takeSmallest(next);
+      taken.push(index);
+      const child = index * 2 + 1;
+      if (child < this.count) next.push(child);
+      if (child + 1 < this.count) next.push(child + 1);
+    }
+    return taken;
+  }
+
+  #takeSmallest(indexes: number[]): number {
+    let at = 0;
+    for (let i = 1; i < indexes.length; i++) {
+      if (this.#position[indexes[i]!]! < this.#position[indexes[at]!]!) at = i;
+    }
+    return indexes.splice(at, 1)[0]!;
   }
 
   /** Takes out every message with expiry at or before `nowMs`, at most `max`, in order. */

@@ -2,7 +2,7 @@
 // only after it was requested and a later turn has begun. For tests of "reads are effects".
 
 import { MemoryStore } from "../../src/store/memory_store.ts";
-import type { ReadWaiter, RecordView, Store } from "../../src/store/port.ts";
+import type { ReadWaiter, ReadyLane, RecordView, Store } from "../../src/store/port.ts";
 
 /** Makes every record of `store` non-resident until it is read, except in the turn of its arrival. */
 export class SlowStore extends MemoryStore implements Store {
@@ -17,6 +17,10 @@ export class SlowStore extends MemoryStore implements Store {
 
   override request(ref: number, waiter: ReadWaiter): void {
     this.#requested.push({ ref, waiter });
+  }
+
+  override requestHead(lane: ReadyLane, waiter: ReadWaiter): void {
+    this.request(lane.headRef, waiter);
   }
 
   override release(ref: number, queueId: number): void {

@@ -1,5 +1,5 @@
-// Reads message records back from data files, one at a time and checked, for messages whose bytes are
-// not in memory. FileStore asks; the answer comes in a later turn.
+// Reads message records back from data files, each of them checked, for messages whose bytes are not in
+// memory. RecordReads asks; the answer comes in a later turn.
 
 import { DiskError } from "../file_system.ts";
 import { checksum } from "../checksum.ts";
@@ -14,6 +14,13 @@ export type RecordResult =
   | { message: MessageSource; error: null }
   | { message: null; error: Error };
 
+/** Where a record is. */
+export interface RecordPlace {
+  file: number;
+  offset: number;
+  recordBytes: number;
+}
+
 /** Reads records. */
 export class RecordFiles {
   readonly #files: DataFiles;
@@ -27,25 +34,34 @@ export class RecordFiles {
     this.#seed = seed;
   }
 
-  /** Reads the record at a place; `done` is called later, by `step` if the file cannot even be asked. */
-  read(
-    place: { file: number; offset: number; recordBytes: number },
-    done: (result: RecordResult) => void,
+  /**
+   * Reads the records at some places of one file, in rising order, with one read of all that lies
+   * between the first and the last; `each` is called for every one of them later, by `step` if the
+   * file cannot even be asked.
+   */
+  read<P extends RecordPlace>(
+    places: readonly P[],
+    each: (place: P, result: RecordResult) => void,
   ): void {
-    const file = this.#files.get(place.file);
+    const first = places[0]!;
+    const last = places.at(-1)!;
+    const refuse = (error: Error) => places.forEach((place) => each(place, failure(error)));
+    const file = this.#files.get(first.file);
     if (file === undefined) {
-      const error = new Error(`data file ${place.file} is missing`);
-      this.#refused.push(() => done({ message: null, error }));
+      this.#refused.push(() => refuse(new Error(`data file ${first.file} is missing`)));
       return;
     }
+    const byteLength = last.offset + last.recordBytes - first.offset;
     try {
-      this.#files.reader(file).read(place.offset, place.recordBytes, (result) => {
-        if (result.error !== null) done({ message: null, error: result.error });
-        else done(this.#decode(result.bytes, place, file.name));
+      this.#files.reader(file).read(first.offset, byteLength, ({ bytes, error }) => {
+        if (error !== null) return refuse(error);
+        for (const place of places) {
+          each(place, this.#decode(bytes, place, { base: first.offset, name: file.name }));
+        }
       });
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
-      this.#refused.push(() => done({ message: null, error }));
+      this.#refused.push(() => refuse(error));
     }
   }
 
@@ -62,21 +78,18 @@ export class RecordFiles {
 
   #decode(
     bytes: Uint8Array,
-    place: { offset: number; recordBytes: number },
-    name: string,
+    place: RecordPlace,
+    from: { base: number; name: string },
   ): RecordResult {
-    const damaged = (): RecordResult => ({
-      message: null,
-      error: new Error(`record at byte ${place.offset} of ${name} is damaged`),
-    });
-    if (bytes.length < place.recordBytes) return damaged();
+    const at = place.offset - from.base;
+    const end = at + place.recordBytes;
     try {
-      return { message: this.decode(bytes, 0, place.recordBytes), error: null };
+      if (end <= bytes.length) return { message: this.decode(bytes, at, end), error: null };
     } catch (error) {
       const isDamage = error instanceof BatchFormatError || error instanceof VarintError;
       if (!isDamage) throw error;
-      return damaged();
     }
+    return failure(new Error(`record at byte ${place.offset} of ${from.name} is damaged`));
   }
 
   /**
@@ -105,4 +118,8 @@ export class RecordFiles {
     message.expiryMs = record.expiryMs;
     return message;
   }
+}
+
+function failure(error: Error): RecordResult {
+  return { message: null, error };
 }

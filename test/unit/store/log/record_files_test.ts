@@ -14,7 +14,7 @@ Deno.test("RecordFiles.read() does not answer at once when the file is missing o
   disk.failNext("open", "EMFILE");
   for (const number of [file.number, 99]) {
     const place = { file: number, offset: 0, recordBytes: 40 };
-    records.read(place, ({ error }) => told.push(error?.message ?? "read"));
+    records.read([place], (_, { error }) => told.push(error?.message ?? "read"));
   }
   assertEquals(told, []);
   records.step();

@@ -1,0 +1,143 @@
+// The records on their way into memory, and who waits for each. When a queue reaches a head that is on
+// disk alone, those behind it are read as well, with one read where they lie together, because they are
+// wanted next. FileStore asks; the answer comes in a later turn.
+
+import type { Logger } from "../../lib/logger.ts";
+import type { Arena } from "../arena.ts";
+import type { ReadWaiter, ReadyLane } from "../port.ts";
+import type { DataFiles } from "./data_files.ts";
+import type { Holdings } from "./holdings.ts";
+import { RecordFiles, type RecordPlace, type RecordResult } from "./record_files.ts";
+
+const AHEAD_RECORDS = 256;
+const AHEAD_BYTES = 1024 * 1024;
+// Nothing is read ahead while this much is under way: memory is given up again no faster.
+const UNDER_WAY_BYTES = 4 * 1024 * 1024;
+// Records of other queues that lie in between are read along up to here.
+const GAP_BYTES_MAX = 16 * 1024;
+
+/** What {@link RecordReads} are made of. */
+export interface RecordReadsParts {
+  arena: Arena;
+  holdings: Holdings;
+  files: DataFiles;
+  seed: number;
+  logger: Logger;
+  /** Something has been read: a turn should follow. */
+  wake: () => void;
+}
+
+interface Wanted extends RecordPlace {
+  ref: number;
+}
+
+/** Brings records back into memory. */
+export class RecordReads {
+  readonly #parts: RecordReadsParts;
+  readonly #records: RecordFiles;
+  /** Who waits, by reference; nobody for what is read ahead. */
+  readonly #waiters = new Map<number, ReadWaiter[]>();
+  #bytesUnderWay = 0;
+
+  constructor(parts: RecordReadsParts) {
+    this.#parts = parts;
+    this.#records = new RecordFiles(parts.files, parts.seed);
+  }
+
+  /** Asks for a record; see Store. */
+  request(ref: number, waiter: ReadWaiter): void {
+    if (this.#joins(ref, waiter)) return;
+    const wanted = this.#want(ref, [waiter]);
+    this.#bytesUnderWay += wanted.recordBytes;
+    this.#read([wanted]);
+  }
+
+  /** Asks for the record of a loaded head, and for some of those behind it; see Store. */
+  requestHead(lane: ReadyLane, waiter: ReadWaiter): void {
+    const { headRef } = lane;
+    if (this.#joins(headRef, waiter)) return;
+    const head = this.#want(headRef, [waiter]);
+    const wanted = [head];
+    const aheadBytesMax = Math.min(AHEAD_BYTES, UNDER_WAY_BYTES - this.#bytesUnderWay);
+    let byteCount = head.recordBytes;
+    lane.peek(AHEAD_RECORDS, (ref) => {
+      if (byteCount >= aheadBytesMax || !this.#isMissing(ref)) return;
+      const ahead = this.#want(ref, []);
+      wanted.push(ahead);
+      byteCount += ahead.recordBytes;
+    });
+    this.#bytesUnderWay += byteCount;
+    for (const run of runsOf(wanted)) this.#read(run);
+  }
+
+  /** Tells what could not be told at once; called once a turn. */
+  step(): void {
+    this.#records.step();
+  }
+
+  #joins(ref: number, waiter: ReadWaiter): boolean {
+    const waiters = this.#waiters.get(ref);
+    waiters?.push(waiter);
+    return waiters !== undefined;
+  }
+
+  #isMissing(ref: number): boolean {
+    return !this.#parts.arena.isResident(ref) && !this.#waiters.has(ref);
+  }
+
+  #want(ref: number, waiters: ReadWaiter[]): Wanted {
+    const { holdings } = this.#parts;
+    this.#waiters.set(ref, waiters);
+    return {
+      ref,
+      file: holdings.fileOf(ref),
+      offset: holdings.offsetOf(ref),
+      recordBytes: holdings.recordBytesOf(ref),
+    };
+  }
+
+  #read(run: readonly Wanted[]): void {
+    this.#records.read(run, (wanted, result) => {
+      // One bad sector is not to keep its neighbours from being read.
+      const isRetried = result.error !== null && run.length > 1;
+      if (isRetried && this.#waiters.get(wanted.ref)!.length > 0) this.#read([wanted]);
+      else this.#arrived(wanted, result);
+      this.#parts.wake();
+    });
+    if (this.#records.hasRefused) this.#parts.wake();
+  }
+
+  #arrived(wanted: Wanted, { message, error }: RecordResult): void {
+    const { arena, holdings, logger } = this.#parts;
+    const { ref, file, offset, recordBytes } = wanted;
+    const waiters = this.#waiters.get(ref)!;
+    this.#waiters.delete(ref);
+    this.#bytesUnderWay -= recordBytes;
+    // A reference that was freed meanwhile may name another message now: whoever waits looks again.
+    const isSame = holdings.fileOf(ref) === file && holdings.offsetOf(ref) === offset;
+    if (isSame && message !== null && !arena.isResident(ref)) arena.fill(ref, message);
+    if (error !== null && waiters.length > 0) {
+      logger.log("error", "cannot read a message", { error: error.message });
+    }
+    for (const waiter of waiters) {
+      if (error === null || !isSame) waiter.readArrived();
+      else waiter.readFailed(error);
+    }
+  }
+}
+
+// Those that lie together, in their order on disk.
+function runsOf(wanted: Wanted[]): Wanted[][] {
+  wanted.sort((a, b) => a.file - b.file || a.offset - b.offset);
+  const runs: Wanted[][] = [];
+  let last: Wanted | null = null;
+  for (const one of wanted) {
+    const gapBytes: number = last?.file === one.file
+      ? one.offset - last.offset - last.recordBytes
+      : Infinity;
+    if (gapBytes <= GAP_BYTES_MAX) runs.at(-1)!.push(one);
+    else runs.push([one]);
+    last = one;
+  }
+  return runs;
+}
