@@ -29,6 +29,11 @@ const PROFILES: readonly Profile[] = [
   ...durable("durable-1KiB", ["-s", "1024"]),
   ...durable("durable-64KiB", ["-s", "65536"]),
   ...durable("durable-10-queues", [], 10),
+  // Without a consumer nothing is over before it has to be on a disk.
+  ...durable("stored", ["-y", "0"]),
+  ...durable("stored-1KiB", ["-y", "0", "-s", "1024"]),
+  ...durable("stored-64KiB", ["-y", "0", "-s", "65536"]),
+  ...durable("stored-10-queues", ["-y", "0"], 10),
 ];
 
 /** Persistent messages with confirms, in windows of 1, 100 and 1000. */

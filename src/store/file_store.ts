@@ -178,6 +178,7 @@ export class FileStore implements Store, LogListener {
     const file = this.#holdings.fileOf(ref);
     if (file !== 0) this.#holdings.remove(ref, queueId);
     if (!this.#arena.release(ref) || file === 0) return;
+    this.entries.freed(ref);
     this.#keeper.freed(ref, file);
     this.#holdings.forget(ref);
   }
@@ -250,7 +251,9 @@ export class FileStore implements Store, LogListener {
   }
 
   commit(nowMs: number): void {
+    if (this.entries.isMoot) this.#log.forget();
     this.#log.commit(nowMs);
+    this.entries.committed();
   }
 
   maintain(nowMs: number): boolean {

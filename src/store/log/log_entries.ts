@@ -7,6 +7,7 @@ import { emptyView } from "../views.ts";
 import type { CommitLog } from "./commit_log.ts";
 import type { Definitions } from "./definitions.ts";
 import {
+  BATCH_HEADER_BYTES,
   ENTRY_DELIVERED,
   ENTRY_REQUEUED,
   STATE_DELAYED,
@@ -26,6 +27,10 @@ export class LogEntries implements EntrySink {
   isRestoring = false;
   /** The last batch with a change of definitions. */
   definitionBatch = 0;
+  /** Messages whose record is in the open batch and that some queue still holds. */
+  #youngCount = 0;
+  /** Bytes of the open batch that say of such messages alone. */
+  #youngBytes = 0;
 
   constructor(
     parts: {
@@ -41,12 +46,41 @@ export class LogEntries implements EntrySink {
     this.#definitions = parts.definitions;
   }
 
+  /**
+   * Whether all that the open batch says is of messages that came and went with it, as they do where
+   * consumers need not acknowledge: nothing of it is needed any more.
+   */
+  get isMoot(): boolean {
+    const { out } = this.#log.batch;
+    return this.#youngCount === 0 && this.#youngBytes > 0 &&
+      this.#youngBytes === out.byteCount - BATCH_HEADER_BYTES;
+  }
+
+  /** The open batch is over. */
+  committed(): void {
+    this.#youngCount = 0;
+    this.#youngBytes = 0;
+  }
+
+  /** The last queue has given up a record, which has its place still. */
+  freed(ref: number): void {
+    if (this.#isYoung(ref)) this.#youngCount--;
+  }
+
+  #isYoung(ref: number): boolean {
+    const { file } = this.#log;
+    return this.#holdings.offsetOf(ref) >= file.byteLength &&
+      this.#holdings.fileOf(ref) === file.number;
+  }
+
   enqueued(queueId: number, position: number, ref: number): void {
     const log = this.#log;
+    const before = log.batch.out.byteCount;
     if (this.#holdings.fileOf(ref) === 0) this.#logRecord(ref);
     const recordAt = this.#holdings.offsetOf(ref) - log.offsetOf(0);
     log.batch.enqueued(queueId, position, recordAt);
     this.#holdings.add(ref, queueId, position);
+    if (this.#isYoung(ref)) this.#youngBytes += log.batch.out.byteCount - before;
     log.wantSync();
   }
 
@@ -60,6 +94,7 @@ export class LogEntries implements EntrySink {
     this.#holdings.place(ref, log.file.number, log.offsetOf(at), recordBytes);
     log.file.liveRecords++;
     log.file.liveBytes += recordBytes;
+    this.#youngCount++;
   }
 
   delivered(queueId: number, position: number, ref: number, entry: number): void {
@@ -87,8 +122,11 @@ export class LogEntries implements EntrySink {
     this.#holdings.setPosition(holding, newPosition);
   }
 
-  removed(queueId: number, position: number, _ref: number, cause: RemovalCause): void {
+  removed(queueId: number, position: number, ref: number, cause: RemovalCause): void {
+    const { out } = this.#log.batch;
+    const before = out.byteCount;
     this.#log.batch.removed(queueId, position, cause);
+    if (this.#isYoung(ref)) this.#youngBytes += out.byteCount - before;
   }
 
   purged(queueId: number): void {
