@@ -150,12 +150,12 @@ export class Keeper {
     if (this.#room.check(nowMs, log.appendedBytes)) this.#maySeekRoom = this.isDiskLow;
     // A broken log has not written all that memory holds, so nothing of it is given up.
     if (log.isBroken) return this.#parts.paging.step(nowMs, false) || arena.compact();
-    this.#removeEmptied();
+    const isRemoving = this.#removeEmptied();
     // A piece of a snapshot tells how things stand before the open batch, so it comes before anything
     // that puts entries into it.
     const isWriting = this.#stepSnapshot(nowMs) || this.#stepMove(nowMs);
     const isFreeing = this.#freeMemory(nowMs);
-    return arena.compact() || isWriting || isFreeing;
+    return arena.compact() || isWriting || isFreeing || isRemoving;
   }
 
   #freeMemory(nowMs: number): boolean {
@@ -295,20 +295,24 @@ export class Keeper {
     }
   }
 
-  #removeEmptied(): void {
-    if (this.#emptied.length === 0) return;
+  // One file a step, because it takes the system milliseconds; true when more can go.
+  #removeEmptied(): boolean {
+    if (this.#emptied.length === 0) return false;
     const { log } = this.#parts;
     const kept: Emptied[] = [];
+    let removableCount = 0;
     for (const emptied of this.#emptied) {
       const { file, batch } = emptied;
       if (file.liveRecords > 0 || file.draftCount > 0 || file.isPinned) continue;
       if (this.#isInLogToReplay(file)) continue;
       // What emptied the file must be on disk before the file goes.
-      if (batch > log.storedBatch) kept.push(emptied);
-      else this.#remove(file);
+      if (batch <= log.storedBatch && removableCount++ === 0) this.#remove(file);
+      else kept.push(emptied);
     }
-    if (kept.length > 0) log.wantSync();
     this.#emptied = kept;
+    const laterCount = Math.max(removableCount - 1, 0);
+    if (kept.length > laterCount) log.wantSync();
+    return laterCount > 0;
   }
 
   // Reading the log again needs the log itself, and the index of every page that it takes apart.

@@ -69,8 +69,8 @@ export class LogEntries implements EntrySink {
 
   #isYoung(ref: number): boolean {
     const { file } = this.#log;
-    return this.#holdings.offsetOf(ref) >= file.byteLength &&
-      this.#holdings.fileOf(ref) === file.number;
+    return this.#holdings.fileOf(ref) === file.number &&
+      this.#holdings.offsetOf(ref) >= file.byteLength;
   }
 
   enqueued(queueId: number, position: number, ref: number): void {

@@ -167,7 +167,9 @@ export class Messages {
       const isPublish = instance.batch === message.batch;
       // What came and went in one batch is confirmed without being written.
       const isOver = instance.end?.batch === instance.batch;
-      if (isPublish && message.isConfirmed && !isOver) throw new Violation(`${key}: confirmed, lost`);
+      if (isPublish && message.isConfirmed && !isOver) {
+        throw new Violation(`${key}: confirmed, lost`);
+      }
       this.#instances.delete(key);
       if (instance.before !== null) {
         this.#instances.set(key, instance.before);
