@@ -3,8 +3,9 @@
 // it is no protection against someone who forges bytes.
 //
 // Four lanes eat 16 bytes a round. Reading 32-bit words is what makes it fast, so the words of the
-// buffer under the bytes are read through a Uint32Array that is kept for the next call: ranges of one
+// buffer under the bytes are read through an Int32Array that is kept for the next call: ranges of one
 // buffer, whatever their alignment, are hashed without allocating. One buffer stays referenced by it.
+// Signed words stay integers for the engine; with unsigned ones Bun took twice as long.
 
 const PRIME_1 = 0x9e3779b1 | 0;
 const PRIME_2 = 0x85ebca77 | 0;
@@ -17,10 +18,10 @@ const STRIPE_BYTES = 16;
 const WORDS_WORTH_BYTES = 64;
 
 // The algorithm reads words little-endian; a machine of the other order reads bytes.
-const LITTLE_ENDIAN = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
+const LITTLE_ENDIAN = new Uint8Array(new Int32Array([1]).buffer)[0] === 1;
 
 let wordsBuffer: ArrayBufferLike = new ArrayBuffer(0);
-let words: Uint32Array = new Uint32Array(wordsBuffer);
+let words: Int32Array = new Int32Array(wordsBuffer);
 
 /**
  * The xxHash32 of `bytes[start, end)` as an unsigned 32-bit number; the caller has checked the
@@ -59,7 +60,7 @@ function hashStripes(bytes: Uint8Array, start: number, end: number, seed: number
   }
   if (bytes.buffer !== wordsBuffer) {
     wordsBuffer = bytes.buffer;
-    words = new Uint32Array(wordsBuffer, 0, wordsBuffer.byteLength >>> 2);
+    words = new Int32Array(wordsBuffer, 0, wordsBuffer.byteLength >>> 2);
   }
   const from = bytes.byteOffset + start;
   const to = bytes.byteOffset + end;
@@ -70,7 +71,7 @@ function hashStripes(bytes: Uint8Array, start: number, end: number, seed: number
 }
 
 /** The stripes in words `[from, to)`. */
-function hashAlignedWords(words: Uint32Array, from: number, to: number, seed: number): number {
+function hashAlignedWords(words: Int32Array, from: number, to: number, seed: number): number {
   let lane1 = (seed + PRIME_1 + PRIME_2) | 0;
   let lane2 = (seed + PRIME_2) | 0;
   let lane3 = seed;
@@ -89,7 +90,7 @@ function hashAlignedWords(words: Uint32Array, from: number, to: number, seed: nu
 }
 
 /** The stripes in the bytes `[from, to)` of the buffer, which begin inside a word. */
-function hashShiftedWords(words: Uint32Array, from: number, to: number, seed: number): number {
+function hashShiftedWords(words: Int32Array, from: number, to: number, seed: number): number {
   const low = (from & 3) * 8;
   const high = 32 - low;
   const end = to >>> 2;
