@@ -52,7 +52,8 @@ export class Ledger {
 
   /** The commit of the open batch begins. */
   closing(number: number): void {
-    if (this.#open.length > 0) {
+    // What came and went in one batch need not be written: that it is safe says nothing of those before.
+    if (this.#open.length > 0 && !isMoot(this.#open)) {
       this.#pending.push({ number, changes: this.#open, isClosed: false });
     }
     this.#open = [];
@@ -126,4 +127,16 @@ export class Ledger {
     const last = recovered.lastBatch;
     throw new Violation(`no state is the one found (last batch ${last}):\n${reasons.join("\n")}`);
   }
+}
+
+// Whether messages came and went, and nothing else happened.
+function isMoot(changes: readonly Change[]): boolean {
+  const held = new Set<string>();
+  for (const change of changes) {
+    if (change.kind !== "enqueued" && change.kind !== "removed") return false;
+    const place = `${change.queueId}/${change.position}`;
+    if (change.kind === "enqueued") held.add(place);
+    else if (!held.delete(place)) return false;
+  }
+  return held.size === 0;
 }
