@@ -77,8 +77,6 @@ export class CommitLog {
   #isClosed = false;
   /** The last batch that somebody waits for. */
   #wantedBatch = 0;
-  /** The one before it, while the open batch is wanted. */
-  #wantedBefore = 0;
   #repairAtMs = 0;
   /** Files that are full, as long as something in them is not safe. */
   #older: { file: DataFile; handle: FileHandle }[] = [];
@@ -136,15 +134,15 @@ export class CommitLog {
 
   /** The open batch holds something that a client waits for, or that must not be lost. */
   wantSync(): void {
-    if (this.#wantedBatch === this.openBatch) return;
-    this.#wantedBefore = this.#wantedBatch;
     this.#wantedBatch = this.openBatch;
   }
 
-  /** Nothing in the open batch is needed any more: it is begun anew. */
+  /**
+   * Nothing in the open batch is needed any more: it is begun anew. Who waits for it still waits for
+   * those before it, so that they are synced as if it were written.
+   */
   forget(): void {
     this.batch.open(this.batch.out.bytes);
-    if (this.#wantedBatch === this.openBatch) this.#wantedBatch = this.#wantedBefore;
   }
 
   get #isSyncWanted(): boolean {

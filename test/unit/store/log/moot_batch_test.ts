@@ -94,3 +94,16 @@ Deno.test("FileStore keeps waiting for what was wanted before a batch that is no
   node.disk.finishAll();
   assertEquals(node.store.safeBatch, node.store.openBatch - 1);
 });
+
+Deno.test("FileStore has what nobody waited for synced when a batch behind it is not needed", () => {
+  const { node } = start();
+  node.publish("other", 3, 1);
+  const channel = new TestChannel();
+  channel.unacked.ack(node.get("other", channel)!.tag, false);
+  node.t.turn();
+  const publishes = () => node.t.publish("q", "1", PERSISTENT);
+  assertEquals(turn(node, publishes), { wrote: false, decided: false });
+  // Its publisher waits for its turn, which comes with no more delay than a batch that is written.
+  node.disk.finishAll();
+  assertEquals(node.store.safeBatch, node.store.openBatch - 1);
+});
