@@ -64,11 +64,7 @@ export class Bindings {
     source.behaviour.validateBinding?.(source, binding);
     this.#assertRoom(binding);
     this.#insert(binding);
-    const { store } = this.#vhost.broker;
-    if (store.entries !== null && binding.durable) {
-      defineBinding(store.entries, this.#vhost.name, binding);
-      binding.definedBatch = store.definitionBatch;
-    }
+    defineBinding(this.#vhost.broker.store, this.#vhost.name, binding);
     return binding;
   }
 
@@ -104,8 +100,7 @@ export class Bindings {
     binding.source.table.unbind(binding);
     this.#count -= 1;
     this.#vhost.topologyEpoch += 1;
-    const { entries } = this.#vhost.broker.store;
-    if (entries !== null && binding.durable) undefineBinding(entries, this.#vhost.name, binding);
+    undefineBinding(this.#vhost.broker.store, this.#vhost.name, binding);
   }
 
   /** Takes every binding away that leads to `end`; returns the exchanges they came from. */

@@ -5,7 +5,7 @@
 
 import type { FieldTable, FieldValue } from "../amqp/field_value.ts";
 import { wholeNumber } from "../amqp/field_value.ts";
-import type { EntrySink } from "../store/port.ts";
+import type { EntrySink, Store } from "../store/port.ts";
 import type { Binding } from "./binding.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Queue } from "./queue.ts";
@@ -47,46 +47,62 @@ function keyOf(...parts: readonly string[]): string {
   return JSON.stringify(parts);
 }
 
-/** Enters a durable exchange. */
-export function defineExchange(entries: EntrySink, vhost: string, exchange: Exchange): void {
+// Where the definition of something goes; null when it is not kept.
+function entriesOf(store: Store, { durable }: { readonly durable: boolean }): EntrySink | null {
+  return durable ? store.entries : null;
+}
+
+/** Enters an exchange if it is durable. */
+export function defineExchange(store: Store, vhost: string, exchange: Exchange): void {
+  const entries = entriesOf(store, exchange);
+  if (entries === null) return;
   const { name, type, autoDelete, internal, args } = exchange;
   const value = { vhost, name, type, autoDelete, internal, arguments: tableJson(args) };
   entries.defined("exchange", keyOf(vhost, name), value);
+  exchange.definedBatch = store.definitionBatch;
 }
 
-/** Enters that a durable exchange is gone. */
-export function undefineExchange(entries: EntrySink, vhost: string, exchange: Exchange): void {
-  entries.undefined("exchange", keyOf(vhost, exchange.name));
+/** Enters that an exchange is gone if it was durable. */
+export function undefineExchange(store: Store, vhost: string, exchange: Exchange): void {
+  entriesOf(store, exchange)?.undefined("exchange", keyOf(vhost, exchange.name));
 }
 
-/** Enters a durable queue. */
-export function defineQueue(entries: EntrySink, vhost: string, queue: Queue): void {
+/** Enters a queue if it is durable. */
+export function defineQueue(store: Store, vhost: string, queue: Queue): void {
+  const entries = entriesOf(store, queue);
+  if (entries === null) return;
   const { id, name, autoDelete } = queue;
   const value = { vhost, id, name, autoDelete, arguments: tableJson(queue.args.raw) };
   entries.defined("queue", keyOf(vhost, name), value);
+  queue.definedBatch = store.definitionBatch;
 }
 
-/** Enters that a durable queue is gone. */
-export function undefineQueue(entries: EntrySink, vhost: string, queue: Queue): void {
-  entries.undefined("queue", keyOf(vhost, queue.name));
+/** Enters that a queue is gone if it was durable. */
+export function undefineQueue(store: Store, vhost: string, queue: Queue): void {
+  entriesOf(store, queue)?.undefined("queue", keyOf(vhost, queue.name));
 }
 
-/** Enters a binding between durable ends. */
-export function defineBinding(entries: EntrySink, vhost: string, binding: Binding): void {
+/** Enters a binding if both its ends are durable. */
+export function defineBinding(store: Store, vhost: string, binding: Binding): void {
+  const entries = entriesOf(store, binding);
+  if (entries === null) return;
   const { destination, destinationType, routingKey, args } = binding;
-  entries.defined("binding", keyOf(vhost, binding.source.name, binding.key), {
+  const value = {
     vhost,
     source: binding.source.name,
     destination,
     destinationType,
     routingKey,
     arguments: tableJson(args),
-  });
+  };
+  entries.defined("binding", keyOf(vhost, binding.source.name, binding.key), value);
+  binding.definedBatch = store.definitionBatch;
 }
 
-/** Enters that a binding between durable ends is gone. */
-export function undefineBinding(entries: EntrySink, vhost: string, binding: Binding): void {
-  entries.undefined("binding", keyOf(vhost, binding.source.name, binding.key));
+/** Enters that a binding is gone if both its ends were durable. */
+export function undefineBinding(store: Store, vhost: string, binding: Binding): void {
+  const key = keyOf(vhost, binding.source.name, binding.key);
+  entriesOf(store, binding)?.undefined("binding", key);
 }
 
 /** A durable exchange as it was entered. */

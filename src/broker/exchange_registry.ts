@@ -69,11 +69,7 @@ export class ExchangeRegistry {
     const exchange = new Exchange({ ...spec, name }, behaviour);
     this.all.set(name, exchange);
     this.#vhost.topologyEpoch += 1;
-    const { store } = this.#vhost.broker;
-    if (store.entries !== null && exchange.durable) {
-      defineExchange(store.entries, this.#vhost.name, exchange);
-      exchange.definedBatch = store.definitionBatch;
-    }
+    defineExchange(this.#vhost.broker.store, this.#vhost.name, exchange);
     return exchange;
   }
 
@@ -156,8 +152,7 @@ export class ExchangeRegistry {
         if (isAbandoned(source)) leaving.add(source);
       }
       this.#vhost.topologyEpoch += 1;
-      const { entries } = this.#vhost.broker.store;
-      if (entries !== null && gone.durable) undefineExchange(entries, this.#vhost.name, gone);
+      undefineExchange(this.#vhost.broker.store, this.#vhost.name, gone);
     }
   }
 }

@@ -75,11 +75,7 @@ export class QueueRegistry {
     this.#vhost.broker.metrics.queuesCreated++;
     if (queue.owner !== null) this.#ownedBy(queue.owner).add(queue);
     this.#vhost.topologyEpoch += 1;
-    const { store } = this.#vhost.broker;
-    if (store.entries !== null && queue.durable) {
-      defineQueue(store.entries, this.#vhost.name, queue);
-      queue.definedBatch = store.definitionBatch;
-    }
+    defineQueue(this.#vhost.broker.store, this.#vhost.name, queue);
     return queue;
   }
 
@@ -162,8 +158,7 @@ export class QueueRegistry {
       if (owned?.size === 0) this.#byOwner.delete(queue.owner);
     }
     this.#vhost.topologyEpoch += 1;
-    const { entries } = this.#vhost.broker.store;
-    if (entries !== null && queue.durable) undefineQueue(entries, this.#vhost.name, queue);
+    undefineQueue(this.#vhost.broker.store, this.#vhost.name, queue);
   }
 
   /** The exclusive queues of a connection. */
