@@ -80,7 +80,8 @@ export class LogEntries implements EntrySink {
     const recordAt = this.#holdings.offsetOf(ref) - log.offsetOf(0);
     log.batch.enqueued(queueId, position, recordAt);
     this.#holdings.add(ref, queueId, position);
-    if (this.#isYoung(ref)) this.#youngBytes += log.batch.out.byteCount - before;
+    // Its record is in this batch: the entry could not name another.
+    this.#youngBytes += log.batch.out.byteCount - before;
     log.wantSync();
   }
 

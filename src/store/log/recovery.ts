@@ -24,7 +24,7 @@ import { LogReplay, type OnLogBatch, type Repair } from "./log_replay.ts";
 import { type Manifest, writeManifest } from "./manifest.ts";
 import { PageFormatError, PageReader, type PageRow } from "./page_reader.ts";
 import { PositionTable } from "./position_table.ts";
-import { emptyRow, NO_ROW, RecoveredRows } from "./recovered_rows.ts";
+import { emptyRow, NO_ROW, type RecoveredRow, RecoveredRows } from "./recovered_rows.ts";
 
 /** A page as it was found. */
 export interface RecoveredPage extends PagePlace {
@@ -122,19 +122,25 @@ export class Recovered implements BatchVisitor {
     const queue = this.queue(queueId);
     if (position > queue.lastPosition) queue.lastPosition = position;
     if (this.#isKnown(queue.positions, position)) return;
-    const row = this.#row;
+    const row = this.#readyRow(record);
     row.file = this.#file;
     row.offset = this.#base + record.offset;
+    row.entry = 0;
+    this.rows.set(queue.positions.put(position), row, 0);
+  }
+
+  // The row of a ready message but for its place and its deliveries; the same object every time.
+  #readyRow(record: RecordMeta | PageRow): RecoveredRow {
+    const row = this.#row;
     row.recordBytes = record.recordBytes;
     row.state = STATE_READY;
-    row.entry = 0;
     row.dueMs = 0;
     row.flags = record.flags;
     row.priority = record.priority;
     row.bodyBytes = record.bodyBytes;
     row.arrivalMs = record.arrivalMs;
     row.expiryMs = record.expiryMs;
-    this.rows.set(queue.positions.put(position), row, 0);
+    return row;
   }
 
   /** Offset in the file of the bytes being applied. */
@@ -250,18 +256,10 @@ export class Recovered implements BatchVisitor {
     const { file, offset } = page;
     this.#readPage(page, (paged) => {
       if (this.#isKnown(positions, paged.position)) return;
-      const row = this.#row;
+      const row = this.#readyRow(paged);
       row.file = file;
       row.offset = offset + paged.recordAt;
-      row.recordBytes = paged.recordBytes;
-      row.state = STATE_READY;
       row.entry = paged.entry;
-      row.dueMs = 0;
-      row.flags = paged.flags;
-      row.priority = paged.priority;
-      row.bodyBytes = paged.bodyBytes;
-      row.arrivalMs = paged.arrivalMs;
-      row.expiryMs = paged.expiryMs;
       this.rows.set(positions.put(paged.position), row, 0);
     });
   }
