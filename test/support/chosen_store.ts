@@ -3,10 +3,11 @@
 // is kept: queues are durable and messages persistent, also those that did not ask for it.
 
 import process from "node:process";
-import { FileStore } from "../../src/store/file_store.ts";
+import type { FileStore } from "../../src/store/file_store.ts";
 import type { FileHandle, OpenMode } from "../../src/store/file_system.ts";
 import { MemoryStore } from "../../src/store/memory_store.ts";
 import { type MessageSource, RECORD_PERSISTENT, type Store } from "../../src/store/port.ts";
+import { openStore } from "./disk_store.ts";
 import { MemoryDisk } from "./memory_disk.ts";
 
 /** Whether tests run on the file store. */
@@ -19,14 +20,7 @@ export function chosenStore(soon: (callback: () => void) => void): Store {
 
 /** A file store that takes every message for persistent. */
 export function keepingStore(soon: (callback: () => void) => void): FileStore {
-  const store = FileStore.open({
-    fs: new PromptDisk(soon),
-    logger: { log() {} },
-    isSynced: true,
-    freeBytesMin: 0,
-    residentBytesMax: Infinity,
-    seed: 1,
-  });
+  const store = openStore(new PromptDisk(soon), { seed: 1 });
   const append = store.append.bind(store);
   store.append = (message: MessageSource, holderCount: number): number => {
     message.flags |= RECORD_PERSISTENT;

@@ -3,7 +3,8 @@
 
 import { restoreBroker } from "../../src/broker/recovery.ts";
 import type { Queue } from "../../src/broker/queue.ts";
-import { FileStore } from "../../src/store/file_store.ts";
+import type { FileStore } from "../../src/store/file_store.ts";
+import { openStore } from "./disk_store.ts";
 import { type Crash, MemoryDisk } from "./memory_disk.ts";
 import { type Seen, TestBroker, type TestChannel } from "./test_broker.ts";
 
@@ -20,13 +21,8 @@ export class DiskNode {
   /** Starts from what is on `disk`, at `nowMs` or the last time that the disk knows. */
   constructor(disk: MemoryDisk = new MemoryDisk(), nowMs = 1_000_000) {
     this.disk = disk;
-    this.store = FileStore.open({
-      fs: disk,
+    this.store = openStore(disk, {
       logger: { log: (_level, message) => void this.logs.push(message) },
-      isSynced: true,
-      freeBytesMin: 0,
-      residentBytesMax: Infinity,
-      seed: 12345,
     });
     this.t = new TestBroker({
       store: this.store,

@@ -2,7 +2,8 @@
 // again with what is on the disk. Syncs and reads end by themselves, or when the test lets them. Tests only.
 
 import { restoreBroker } from "../../src/broker/recovery.ts";
-import { FileStore } from "../../src/store/file_store.ts";
+import type { FileStore } from "../../src/store/file_store.ts";
+import { openStore } from "./disk_store.ts";
 import { type Crash, MemoryDisk } from "./memory_disk.ts";
 import { START_MS, TestNode } from "./test_node.ts";
 
@@ -18,14 +19,7 @@ export class DurableNode {
   constructor(disk: MemoryDisk = new MemoryDisk(), wallMs: number = START_MS) {
     this.disk = disk;
     this.#finishPromptly();
-    this.store = FileStore.open({
-      fs: disk,
-      logger: { log() {} },
-      isSynced: true,
-      freeBytesMin: 0,
-      residentBytesMax: Infinity,
-      seed: 7,
-    });
+    this.store = openStore(disk, { seed: 7 });
     const { lastTimeMs } = this.store.recovered;
     this.node = new TestNode({ store: this.store, wallMs, lastTimeMs });
     this.#soon = this.node.loop.soon;

@@ -4,8 +4,9 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { restoreBroker } from "../../../src/broker/recovery.ts";
 import { REJECT } from "../../../src/broker/unacked.ts";
 import { Prng } from "../../../src/lib/prng.ts";
-import { FileStore } from "../../../src/store/file_store.ts";
+import type { FileStore } from "../../../src/store/file_store.ts";
 import { StoreFormatError } from "../../../src/store/log/manifest.ts";
+import { openStore } from "../../support/disk_store.ts";
 import { type Crash, MemoryDisk } from "../../support/memory_disk.ts";
 import { type Plain, TestBroker, TestChannel } from "../../support/test_broker.ts";
 
@@ -19,14 +20,7 @@ interface Node {
 }
 
 function start(disk: MemoryDisk, nowMs = 1_000_000): Node {
-  const store = FileStore.open({
-    fs: disk,
-    logger: { log() {} },
-    isSynced: true,
-    freeBytesMin: 0,
-    residentBytesMax: Infinity,
-    seed: 12345,
-  });
+  const store = openStore(disk);
   const t = new TestBroker({ store, nowMs: Math.max(nowMs, store.recovered.lastTimeMs) });
   restoreBroker(t.broker, store);
   return { t, store, disk };

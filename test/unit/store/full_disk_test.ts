@@ -3,8 +3,9 @@
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import { restoreBroker } from "../../../src/broker/recovery.ts";
-import { FileStore } from "../../../src/store/file_store.ts";
+import type { FileStore } from "../../../src/store/file_store.ts";
 import type { StoreSizes } from "../../../src/store/log/sizes.ts";
+import { openStore } from "../../support/disk_store.ts";
 import { MemoryDisk } from "../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../support/test_broker.ts";
 
@@ -26,12 +27,8 @@ interface Node {
 function start(logFileBytes: number): Node {
   const disk = new MemoryDisk();
   disk.quotaBytes = 1000 * KIB;
-  const store = FileStore.open({
-    fs: disk,
-    logger: { log() {} },
-    isSynced: true,
+  const store = openStore(disk, {
     freeBytesMin: 300 * KIB,
-    residentBytesMax: Infinity,
     seed: 5,
     sizes: { ...SIZES, logFileBytes },
   });

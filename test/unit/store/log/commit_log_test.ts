@@ -4,6 +4,7 @@ import { assertEquals, assertGreater, assertLess } from "@std/assert";
 import { restoreBroker } from "../../../../src/broker/recovery.ts";
 import { Prng } from "../../../../src/lib/prng.ts";
 import { FileStore } from "../../../../src/store/file_store.ts";
+import { openStore } from "../../../support/disk_store.ts";
 import { type Crash, MemoryDisk } from "../../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
 
@@ -14,15 +15,7 @@ function start(
   disk: MemoryDisk,
   logFileBytes = 50,
 ): { t: TestBroker; store: FileStore; disk: MemoryDisk } {
-  const store = FileStore.open({
-    fs: disk,
-    logger: { log() {} },
-    isSynced: true,
-    freeBytesMin: 0,
-    residentBytesMax: Infinity,
-    seed: 12345,
-    sizes: { logFileBytes },
-  });
+  const store = openStore(disk, { sizes: { logFileBytes } });
   const t = new TestBroker({ store, nowMs: Math.max(1_000_000, store.recovered.lastTimeMs) });
   restoreBroker(t.broker, store);
   return { t, store, disk };

@@ -3,12 +3,12 @@
 import { assertEquals, assertLess, assertMatch, assertThrows } from "@std/assert";
 import { restoreBroker } from "../../../../src/broker/recovery.ts";
 import { REJECT } from "../../../../src/broker/unacked.ts";
-import { FileStore } from "../../../../src/store/file_store.ts";
 import { DiskError } from "../../../../src/store/file_system.ts";
 import { checkStore } from "../../../../src/store/log/folder_check.ts";
 import type { StoreSizes } from "../../../../src/store/log/sizes.ts";
 import { StoreFormatError } from "../../../../src/store/log/manifest.ts";
 import { ReadOnlyFileSystem } from "../../../../src/store/read_only_file_system.ts";
+import { openStore } from "../../../support/disk_store.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
 import { PagedNode } from "../support/paged_node.ts";
@@ -22,15 +22,7 @@ interface Node {
 }
 
 function start(disk: MemoryDisk, sizes: Partial<StoreSizes> = {}): Node {
-  const store = FileStore.open({
-    fs: disk,
-    logger: { log() {} },
-    isSynced: true,
-    freeBytesMin: 0,
-    residentBytesMax: Infinity,
-    seed: 7,
-    sizes,
-  });
+  const store = openStore(disk, { seed: 7, sizes });
   const t = new TestBroker({ store });
   restoreBroker(t.broker, store);
   return { t, disk };

@@ -2,19 +2,13 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { restoreBroker } from "../../../../src/broker/recovery.ts";
-import { FileStore } from "../../../../src/store/file_store.ts";
 import type { StoreSizes } from "../../../../src/store/log/sizes.ts";
+import { openStore } from "../../../support/disk_store.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
 
 function start(disk: MemoryDisk, moved: Partial<StoreSizes> = {}): TestBroker {
-  const store = FileStore.open({
-    fs: disk,
-    logger: { log() {} },
-    isSynced: true,
-    freeBytesMin: 0,
-    residentBytesMax: Infinity,
-    seed: 12345,
+  const store = openStore(disk, {
     sizes: {
       logFileBytes: 2048,
       snapshotLogBytes: 4096,

@@ -3,8 +3,9 @@
 
 import { restoreBroker } from "../../../../src/broker/recovery.ts";
 import type { Queue } from "../../../../src/broker/queue.ts";
-import { FileStore } from "../../../../src/store/file_store.ts";
+import type { FileStore } from "../../../../src/store/file_store.ts";
 import type { StoreSizes } from "../../../../src/store/log/sizes.ts";
+import { openStore } from "../../../support/disk_store.ts";
 import type { Crash, MemoryDisk } from "../../../support/memory_disk.ts";
 import { type Plain, type Seen, TestBroker, TestChannel } from "../../../support/test_broker.ts";
 
@@ -49,13 +50,9 @@ export class PagedNode {
   constructor(disk: MemoryDisk, options: PagedNodeOptions = {}) {
     this.disk = disk;
     this.#options = options;
-    this.store = FileStore.open({
-      fs: disk,
+    this.store = openStore(disk, {
       logger: { log: (level, message) => void (level === "error" && this.errors.push(message)) },
-      isSynced: true,
-      freeBytesMin: 0,
       residentBytesMax: options.residentBytesMax ?? 16 * 1024,
-      seed: 12345,
       sizes: { ...TINY, ...options.sizes },
     });
     const nowMs = Math.max(options.nowMs ?? 1_000_000, this.store.recovered.lastTimeMs);
