@@ -10,25 +10,11 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { setImmediate } from "node:timers";
 import { EMPTY_TABLE } from "../src/amqp/field_value.ts";
-import { writeProperties } from "../src/amqp/properties.ts";
-import { Broker } from "../src/broker/broker.ts";
-import type { Consumer } from "../src/broker/consumer.ts";
-import type { Delivery } from "../src/broker/delivery.ts";
-import { DEFAULT_LIMITS } from "../src/broker/limits.ts";
-import { emptySource, Publisher } from "../src/broker/publish.ts";
+import { Publisher } from "../src/broker/publish.ts";
 import type { Queue } from "../src/broker/queue.ts";
-import { restoreBroker } from "../src/broker/recovery.ts";
-import { Unacked } from "../src/broker/unacked.ts";
-import { Users } from "../src/broker/users.ts";
-import { residentBytesOf } from "../src/config/memory_split.ts";
-import { ByteWriter } from "../src/lib/byte_writer.ts";
-import { Prng } from "../src/lib/prng.ts";
-import { FolderFileSystem } from "../src/runtime/file_system.ts";
-import { Scheduler } from "../src/schedule/scheduler.ts";
-import { FileStore } from "../src/store/file_store.ts";
-import { LongestSteps, PauseClock } from "./steps.ts";
+import { folderBytes, FolderNode, messageTo, mib, Taker } from "./folder_node.ts";
+import { LongestSteps } from "./steps.ts";
 
 // As many as four connections may bring in a turn.
 const PER_TURN_MAX = 1000;
@@ -39,7 +25,6 @@ const SHORT_COUNT_MAX = 200_000;
 const SHORT_PART = 8;
 const MESSAGE_OVERHEAD_BYTES = 150;
 const SHORT_RUNS = 5;
-const OWNER = { name: "bench" };
 
 interface Request {
   messages: number;
@@ -87,90 +72,28 @@ class Watch {
   }
 }
 
-/** A broker over a folder, and turns that give way to the disk. */
-class Node {
-  readonly store: FileStore;
-  readonly broker: Broker;
-  readonly startSeconds: number;
-  longestTurnMs = 0;
-  readonly #clock = new PauseClock();
+/** A node with one queue. */
+class Node extends FolderNode {
   readonly #publisher: Publisher;
-  readonly #source = emptySource();
+  readonly #message: ReturnType<typeof messageTo>;
 
   constructor(request: Request) {
-    const startMs = performance.now();
-    this.store = FileStore.open({
-      fs: new FolderFileSystem(request.dir),
-      logger: { log: (level, message, fields) => console.error(level, message, fields) },
-      isSynced: true,
-      freeBytesMin: 0,
-      residentBytesMax: residentBytesOf(request.memory),
-      seed: 1,
-    });
-    const prng = new Prng(1);
-    this.broker = new Broker({
-      store: this.store,
-      scheduler: new Scheduler(),
-      limits: { ...DEFAULT_LIMITS, memoryBytesMax: request.memory },
-      logger: { log() {} },
-      users: new Users([]),
-      random: () => prng.nextFloat(),
-    });
-    this.broker.beginTurn(Math.max(Date.now(), this.store.recovered.lastTimeMs));
-    restoreBroker(this.broker, this.store);
-    this.#publisher = new Publisher(this.broker.vhosts.get("/")!);
-    this.startSeconds = (performance.now() - startMs) / 1000;
-    this.#address(request);
-  }
-
-  #address({ body, isTransient }: Request): void {
-    const out = new ByteWriter();
-    out.shortString("");
-    out.shortString("q");
-    const propertiesStart = out.byteCount;
-    writeProperties(out, isTransient ? {} : { deliveryMode: 2 });
-    Object.assign(this.#source, {
-      address: out.bytes,
-      addressStart: 0,
-      addressEnd: propertiesStart,
-      properties: out.bytes,
-      propertiesStart,
-      propertiesEnd: out.byteCount,
-      body: new Uint8Array(body).fill(120),
-      bodyStart: 0,
-      bodyEnd: body,
-    });
-  }
-
-  queue(): Queue {
-    const vhost = this.broker.vhosts.get("/")!;
-    const flags = { durable: true, exclusive: false, autoDelete: false };
-    return vhost.queues.get("q") ??
-      vhost.declareQueue({ name: "q", ...flags, args: EMPTY_TABLE }, OWNER);
-  }
-
-  /** One turn around `work`, then whatever the disk has finished. */
-  async turn(work: () => void): Promise<void> {
-    const clock = this.#clock.start();
-    this.broker.beginTurn(Date.now());
-    work();
-    this.broker.dispatch();
-    this.broker.endTurn();
-    this.longestTurnMs = Math.max(this.longestTurnMs, clock.elapsedMs);
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    super(request);
+    this.#publisher = new Publisher(this.vhost);
+    this.#message = messageTo("q", request.body, request.isTransient ? {} : { deliveryMode: 2 });
   }
 
   /** Publishes `count` messages, held up where publishers would be. */
   async publish(count: number, seen: (done: number) => void): Promise<Spent> {
     const watch = new Watch();
-    const { bodyStart, bodyEnd } = this.#source;
-    const fitting = Math.ceil(BYTES_PER_TURN / (bodyEnd - bodyStart + MESSAGE_OVERHEAD_BYTES));
+    const { bodyEnd } = this.#message;
+    const fitting = Math.ceil(BYTES_PER_TURN / (bodyEnd + MESSAGE_OVERHEAD_BYTES));
     const perTurn = Math.min(PER_TURN_MAX, fitting);
     for (let done = 0; done < count;) {
       const isBlocked = this.broker.isMemoryBlocked;
       await this.turn(() => {
         for (let i = 0; i < perTurn && done < count && !isBlocked; i++, done++) {
-          this.#publisher.publish(this.#source);
+          this.#publisher.publish(this.#message);
         }
       });
       seen(done);
@@ -186,34 +109,12 @@ class Node {
     const options = { tag: "c", noAck: false, prefetch: PREFETCH, priority: 0, exclusive: false };
     const consumer = queue.consume({ ...options, channel: taker });
     while (taker.taken < count) {
-      await this.turn(() => taker.ackAll());
+      await this.turn(() => taker.unacked.ack(0, true));
       seen(taker.taken);
     }
-    await this.turn(() => taker.ackAll());
+    await this.turn(() => taker.unacked.ack(0, true));
     queue.cancel(consumer);
     return watch.spent(count);
-  }
-}
-
-/** Takes messages and acks them a turn later. */
-class Taker {
-  taken = 0;
-  readonly #unacked = new Unacked();
-
-  hasCapacity(): boolean {
-    return true;
-  }
-
-  deliver(consumer: Consumer, delivery: Delivery): void {
-    this.#unacked.push(++this.taken, consumer, delivery);
-  }
-
-  cancelled(): void {
-    throw new Error("the queue was closed");
-  }
-
-  ackAll(): void {
-    this.#unacked.ack(0, true);
   }
 }
 
@@ -271,7 +172,7 @@ async function measureShort(
 ): Promise<{ publish: Spent; consume: Spent }> {
   const fitting = Math.floor(memory / SHORT_PART / (body + MESSAGE_OVERHEAD_BYTES));
   const count = Math.min(SHORT_COUNT_MAX, fitting);
-  const queue = node.queue();
+  const queue = node.queue("q", EMPTY_TABLE);
   const publishes: Spent[] = [];
   const consumes: Spent[] = [];
   for (let run = 0; run < SHORT_RUNS; run++) {
@@ -281,14 +182,10 @@ async function measureShort(
   return { publish: median(publishes), consume: median(consumes) };
 }
 
-function folderBytes(dir: string): number {
-  return fs.readdirSync(dir).reduce((sum, name) => sum + fs.statSync(join(dir, name)).size, 0);
-}
-
 const request = parse(process.argv.slice(2));
 const steps = new LongestSteps();
 const node = new Node(request);
-const queue = node.queue();
+const queue = node.queue("q", EMPTY_TABLE);
 const short = await measureShort(node, request);
 const shortBytes = process.memoryUsage().rss;
 node.longestTurnMs = 0;
@@ -307,7 +204,7 @@ const result = {
   messages: request.messages,
   body: request.body,
   kind: request.isTransient ? "transient" : "persistent",
-  memoryLimitMiB: Math.round(request.memory / 1_048_576),
+  memoryLimitMiB: mib(request.memory),
   shortQueue: short,
   backlog: { publish, consume },
   rateRatio: {
@@ -319,11 +216,11 @@ const result = {
     consume: ratio(consume.cpuMicros, short.consume.cpuMicros),
   },
   rssMiB: {
-    short: Math.round(shortBytes / 1_048_576),
-    most: Math.round(Math.max(growing.mostBytes, shrinking.mostBytes) / 1_048_576),
+    short: mib(shortBytes),
+    most: mib(Math.max(growing.mostBytes, shrinking.mostBytes)),
   },
   rssBytesPerMessage: Number(growing.slope.toFixed(2)),
-  folderMiB: Math.round(folderMostBytes / 1_048_576),
+  folderMiB: mib(folderMostBytes),
   longestMs: {
     publish: publishMs,
     consume: { turn: Math.round(node.longestTurnMs), ...steps.take() },

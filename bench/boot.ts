@@ -17,26 +17,12 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { setImmediate } from "node:timers";
 import { EMPTY_TABLE, type FieldTable, longField } from "../src/amqp/field_value.ts";
-import { writeProperties } from "../src/amqp/properties.ts";
-import { Broker } from "../src/broker/broker.ts";
-import type { Consumer } from "../src/broker/consumer.ts";
-import type { Delivery } from "../src/broker/delivery.ts";
 import { DEFAULT_LIMITS } from "../src/broker/limits.ts";
-import { emptySource, Publisher } from "../src/broker/publish.ts";
-import type { Queue } from "../src/broker/queue.ts";
-import { restoreBroker, type RestoredCounts } from "../src/broker/recovery.ts";
+import { Publisher } from "../src/broker/publish.ts";
 import { CAUSE_REJECT } from "../src/broker/retry.ts";
-import { Unacked } from "../src/broker/unacked.ts";
-import { Users } from "../src/broker/users.ts";
-import { residentBytesOf } from "../src/config/memory_split.ts";
-import { ByteWriter } from "../src/lib/byte_writer.ts";
-import { Prng } from "../src/lib/prng.ts";
-import { FolderFileSystem } from "../src/runtime/file_system.ts";
-import { Scheduler } from "../src/schedule/scheduler.ts";
-import { FileStore } from "../src/store/file_store.ts";
-import { LongestSteps, PauseClock } from "./steps.ts";
+import { folderBytes, FolderNode, messageTo, mib, Taker } from "./folder_node.ts";
+import { LongestSteps } from "./steps.ts";
 
 // As many as four connections may bring in a turn.
 const PER_TURN = 1000;
@@ -45,7 +31,6 @@ const PREFETCH = 1000;
 const DELAY_MS_MAX = 8 * 3600 * 1000;
 const IDLE_TURNS = 20;
 const TURNS_MAX = 1_000_000;
-const OWNER = { name: "bench" };
 
 interface Request {
   ready: number;
@@ -94,61 +79,10 @@ interface Report {
   accounted: number;
 }
 
-/** A broker over a folder, and turns that give way to the disk. */
-class Node {
-  readonly store: FileStore;
-  readonly broker: Broker;
-  readonly restored: RestoredCounts;
-  longestTurnMs = 0;
-  readonly #clock = new PauseClock();
-
+/** A node of which some queues delay what is rejected. */
+class Node extends FolderNode {
   constructor(request: Request) {
-    this.store = FileStore.open({
-      fs: new FolderFileSystem(request.dir),
-      logger: { log: (level, message, fields) => console.error(level, message, fields) },
-      isSynced: true,
-      freeBytesMin: 0,
-      residentBytesMax: residentBytesOf(request.memory),
-      seed: 1,
-    });
-    const prng = new Prng(1);
-    this.broker = new Broker({
-      store: this.store,
-      scheduler: new Scheduler(),
-      limits: {
-        ...DEFAULT_LIMITS,
-        memoryBytesMax: request.memory,
-        delayedPerQueueMax: Infinity,
-        delayedPerNodeMax: Infinity,
-      },
-      logger: { log() {} },
-      users: new Users([]),
-      random: () => prng.nextFloat(),
-    });
-    this.broker.beginTurn(Math.max(Date.now(), this.store.recovered.lastTimeMs));
-    this.restored = restoreBroker(this.broker, this.store);
-  }
-
-  queue(name: string): Queue {
-    const vhost = this.broker.vhosts.get("/")!;
-    const flags = { durable: true, exclusive: false, autoDelete: false };
-    const args: FieldTable = name.startsWith("ready") ? EMPTY_TABLE : new Map([
-      ["x-delayed-retry-min", longField(DELAY_MS_MAX)],
-      ["x-delayed-retry-multiplier", longField(1)],
-      ["x-delayed-retry-jitter", longField(100)],
-    ]);
-    return vhost.queues.get(name) ?? vhost.declareQueue({ name, ...flags, args }, OWNER);
-  }
-
-  /** One turn around `work`, then whatever the disk has finished. */
-  async turn(work: () => void): Promise<void> {
-    const clock = this.#clock.start();
-    this.broker.beginTurn(Date.now());
-    work();
-    this.broker.dispatch();
-    this.broker.endTurn();
-    this.longestTurnMs = Math.max(this.longestTurnMs, clock.elapsedMs);
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    super(request, { delayedPerQueueMax: Infinity, delayedPerNodeMax: Infinity });
   }
 
   /** Turns until nothing is left to do, so that everything has found its size. */
@@ -163,58 +97,28 @@ class Node {
   }
 }
 
+function argsOf(name: string): FieldTable {
+  if (name.startsWith("ready")) return EMPTY_TABLE;
+  return new Map([
+    ["x-delayed-retry-min", longField(DELAY_MS_MAX)],
+    ["x-delayed-retry-multiplier", longField(1)],
+    ["x-delayed-retry-jitter", longField(100)],
+  ]);
+}
+
 /** Publishes to some queues in turn. */
 class Source {
   readonly #publisher: Publisher;
-  readonly #messages: ReturnType<typeof emptySource>[];
+  readonly #messages: ReturnType<typeof messageTo>[];
 
   constructor(node: Node, queues: readonly string[], bodyBytes: number) {
-    this.#publisher = new Publisher(node.broker.vhosts.get("/")!);
-    this.#messages = queues.map((name) => {
-      node.queue(name);
-      const out = new ByteWriter();
-      out.shortString("");
-      out.shortString(name);
-      const propertiesStart = out.byteCount;
-      writeProperties(out, { deliveryMode: 2 });
-      return Object.assign(emptySource(), {
-        address: out.bytes,
-        addressStart: 0,
-        addressEnd: propertiesStart,
-        properties: out.bytes,
-        propertiesStart,
-        propertiesEnd: out.byteCount,
-        body: new Uint8Array(bodyBytes).fill(120),
-        bodyStart: 0,
-        bodyEnd: bodyBytes,
-      });
-    });
+    this.#publisher = new Publisher(node.vhost);
+    for (const name of queues) node.queue(name, argsOf(name));
+    this.#messages = queues.map((name) => messageTo(name, bodyBytes, { deliveryMode: 2 }));
   }
 
   publish(index: number): void {
     this.#publisher.publish(this.#messages[index % this.#messages.length]!);
-  }
-}
-
-/** Rejects what it has got, a turn later. */
-class Rejecter {
-  taken = 0;
-  readonly #unacked = new Unacked();
-
-  hasCapacity(): boolean {
-    return true;
-  }
-
-  deliver(consumer: Consumer, delivery: Delivery): void {
-    this.#unacked.push(++this.taken, consumer, delivery);
-  }
-
-  cancelled(): void {
-    throw new Error("the queue was closed");
-  }
-
-  rejectAll(): void {
-    this.#unacked.reject(0, true, true, CAUSE_REJECT);
   }
 }
 
@@ -239,14 +143,15 @@ async function fill(request: Request): Promise<Partial<Report>> {
   const readyNames = names("ready", ready === 0 ? 0 : queues);
   await publishAll(node, new Source(node, readyNames, request.body), ready, () => {});
   const delayedNames = names("delayed", delayed === 0 ? 0 : queues);
-  const rejecter = new Rejecter();
+  const taker = new Taker();
+  const rejectAll = () => taker.unacked.reject(0, true, true, CAUSE_REJECT);
   const options = { noAck: false, prefetch: PREFETCH, priority: 0, exclusive: false };
   for (const name of delayedNames) {
-    node.queue(name).consume({ ...options, tag: name, channel: rejecter });
+    node.queue(name, argsOf(name)).consume({ ...options, tag: name, channel: taker });
   }
   const source = new Source(node, delayedNames, request.body);
-  await publishAll(node, source, delayed, () => rejecter.rejectAll());
-  while (node.broker.delayedTable.count < delayed) await node.turn(() => rejecter.rejectAll());
+  await publishAll(node, source, delayed, rejectAll);
+  while (node.broker.delayedTable.count < delayed) await node.turn(rejectAll);
   const longestTurnMs = node.longestTurnMs;
   await node.rest();
   if (!request.isKilled) await node.store.close(Date.now());
@@ -315,14 +220,6 @@ function child(request: Request, phase: string): Report {
   const ran = spawnSync(process.execPath, args, { stdio, encoding: "utf8" });
   if (ran.status !== 0) throw new Error(`${phase} ended with ${ran.status}`);
   return JSON.parse(ran.stdout) as Report;
-}
-
-function mib(bytes: number): number {
-  return Math.round(bytes / 1_048_576);
-}
-
-function folderBytes(dir: string): number {
-  return fs.readdirSync(dir).reduce((sum, name) => sum + fs.statSync(join(dir, name)).size, 0);
 }
 
 function measure(request: Request): object {
