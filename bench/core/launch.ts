@@ -1,5 +1,5 @@
 // Runs one job in a process of its own under a runtime. Called by main.ts and by the short form in
-// bench/history; it measures nothing itself.
+// bench/short; it measures nothing itself.
 
 import { fileURLToPath } from "node:url";
 import { run } from "../../scripts/lib/process.ts";

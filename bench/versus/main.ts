@@ -5,9 +5,10 @@
 //     [--seconds=5] [--json=FILE]
 
 import { writeFileSync } from "node:fs";
-import process from "node:process";
+import { median } from "../core/results.ts";
 import { type Blast, compileBlast, runBlast } from "./blast.ts";
 import { type RunningBroker, type Subject, subjects } from "./brokers.ts";
+import { option, runtimeCommands } from "./options.ts";
 
 interface Profile {
   readonly name: string;
@@ -56,11 +57,6 @@ interface Measured {
   residentMiB: number;
 }
 
-function option(name: string): string | undefined {
-  const found = process.argv.find((arg) => arg.startsWith(`--${name}=`));
-  return found?.slice(name.length + 3);
-}
-
 async function run(
   blast: Blast,
   broker: RunningBroker,
@@ -100,11 +96,6 @@ async function measure(
   }
 }
 
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
-}
-
 // What moved: messages that were both taken in and given out cost more than those only taken in.
 function cpuMicrosPerMessage(one: Measured): number {
   const messages = Math.max(one.published, one.consumed, one.confirmed) * one.seconds;
@@ -128,12 +119,7 @@ async function main(): Promise<void> {
   const rounds = Number(option("rounds") ?? 5);
   const seconds = Number(option("seconds") ?? 5);
   const wanted = option("profiles")?.split(",");
-  const { bun, deno, node } = { bun: option("bun"), deno: option("deno"), node: option("node") };
-  const all = subjects({
-    ...(bun === undefined ? {} : { bun }),
-    ...(deno === undefined ? {} : { deno }),
-    ...(node === undefined ? {} : { node }),
-  });
+  const all = subjects(runtimeCommands());
   const blast = compileBlast();
   const results: Record<string, Record<string, Measured[]>> = {};
   for (const profile of PROFILES) {

@@ -7,9 +7,10 @@
 
 import amqplib from "amqplib";
 import { Buffer } from "node:buffer";
-import process from "node:process";
+import { median } from "../core/results.ts";
 import { compileBlast, runBlast } from "./blast.ts";
-import { type RunningBroker, type RuntimeCommands, type Subject, subjects } from "./brokers.ts";
+import { type RunningBroker, type Subject, subjects } from "./brokers.ts";
+import { option, runtimeCommands } from "./options.ts";
 
 /** One run. */
 interface Measured {
@@ -22,17 +23,6 @@ interface Measured {
 interface Counters {
   retries: number;
   loggedBytes: number;
-}
-
-function option(name: string): string | undefined {
-  const found = process.argv.find((arg) => arg.startsWith(`--${name}=`));
-  return found?.slice(name.length + 3);
-}
-
-function commands(): RuntimeCommands {
-  const names = ["bun", "deno", "node"] as const;
-  const given = names.filter((name) => option(name) !== undefined);
-  return Object.fromEntries(given.map((name) => [name, option(name)]));
 }
 
 async function counters(broker: RunningBroker): Promise<Counters> {
@@ -91,13 +81,8 @@ async function measure(subject: Subject): Promise<Measured> {
   }
 }
 
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
-}
-
 const blast = compileBlast();
-const found = subjects(commands()).filter(({ name }) => name !== "RabbitMQ");
+const found = subjects(runtimeCommands()).filter(({ name }) => name !== "RabbitMQ");
 const results = new Map<string, Measured[]>(found.map(({ name }) => [name, []]));
 for (let round = 0; round < Number(option("rounds") ?? 5); round++) {
   for (const subject of found) results.get(subject.name)!.push(await measure(subject));
