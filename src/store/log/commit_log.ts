@@ -137,10 +137,7 @@ export class CommitLog {
     this.#wantedBatch = this.openBatch;
   }
 
-  /**
-   * Nothing in the open batch is needed any more: it is begun anew. Who waits for it still waits for
-   * those before it, so that they are synced as if it were written.
-   */
+  /** Nothing in the open batch is needed any more: it is begun anew. */
   forget(): void {
     this.batch.open(this.batch.out.bytes);
   }

@@ -95,15 +95,33 @@ Deno.test("FileStore keeps waiting for what was wanted before a batch that is no
   assertEquals(node.store.safeBatch, node.store.openBatch - 1);
 });
 
-Deno.test("FileStore has what nobody waited for synced when a batch behind it is not needed", () => {
+Deno.test("FileStore writes a batch that is not needed, too, while one before it is not decided", () => {
   const { node } = start();
   node.publish("other", 3, 1);
   const channel = new TestChannel();
   channel.unacked.ack(node.get("other", channel)!.tag, false);
   node.t.turn();
   const publishes = () => node.t.publish("q", "1", PERSISTENT);
-  assertEquals(turn(node, publishes), { wrote: false, decided: false });
-  // Its publisher waits for its turn, which comes with no more delay than a batch that is written.
+  assertEquals(turn(node, publishes), { wrote: true, decided: false });
+  // Its publisher waits for what stands before it, which is synced for that.
   node.disk.finishAll();
   assertEquals(node.store.safeBatch, node.store.openBatch - 1);
+});
+
+Deno.test("FileStore calls no batch failed that it has not written", () => {
+  const { node } = start();
+  node.disk.failNext("sync", "EIO", "log");
+  const failed = ["other", "q", "other"].map((name) => {
+    const batch = node.store.openBatch;
+    assertEquals(turn(node, () => node.t.publish(name, "1", PERSISTENT)).wrote, true);
+    return batch;
+  });
+  node.disk.failNext("open", "EIO", "log");
+  node.disk.finishAll();
+  assertEquals(failed.map((batch) => node.store.isFailed(batch)), [true, true, true]);
+  // Everything that is retained is decided, so a batch that is over at once need not be written.
+  const batch = node.store.openBatch;
+  const publishes = () => node.t.publish("q", "2", PERSISTENT);
+  assertEquals(turn(node, publishes), { wrote: false, decided: true });
+  assertEquals(node.store.isFailed(batch), false);
 });
