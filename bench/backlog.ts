@@ -14,7 +14,7 @@ import { EMPTY_TABLE } from "../src/amqp/field_value.ts";
 import { Publisher } from "../src/broker/publish.ts";
 import type { Queue } from "../src/broker/queue.ts";
 import { folderBytes, FolderNode, messageTo, mib, Taker } from "./folder_node.ts";
-import { LongestSteps } from "./steps.ts";
+import { StepTimes } from "./steps.ts";
 
 // As many as four connections may bring in a turn.
 const PER_TURN_MAX = 1000;
@@ -183,16 +183,16 @@ async function measureShort(
 }
 
 const request = parse(process.argv.slice(2));
-const steps = new LongestSteps();
+const steps = new StepTimes();
 const node = new Node(request);
 const queue = node.queue("q", EMPTY_TABLE);
 const short = await measureShort(node, request);
 const shortBytes = process.memoryUsage().rss;
 node.longestTurnMs = 0;
-steps.take();
+steps.takeLongest();
 const growing = new Memory(request.messages / 100);
 const publish = await node.publish(request.messages, (done) => growing.look(done));
-const publishMs = { turn: Math.round(node.longestTurnMs), ...steps.take() };
+const publishMs = { turn: Math.round(node.longestTurnMs), ...steps.takeLongest() };
 const folderMostBytes = folderBytes(request.dir);
 node.longestTurnMs = 0;
 const shrinking = new Memory(request.messages / 100);
@@ -223,7 +223,7 @@ const result = {
   folderMiB: mib(folderMostBytes),
   longestMs: {
     publish: publishMs,
-    consume: { turn: Math.round(node.longestTurnMs), ...steps.take() },
+    consume: { turn: Math.round(node.longestTurnMs), ...steps.takeLongest() },
   },
 };
 console.log(request.isJson ? JSON.stringify(result) : result);

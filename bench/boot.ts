@@ -22,7 +22,7 @@ import { DEFAULT_LIMITS } from "../src/broker/limits.ts";
 import { Publisher } from "../src/broker/publish.ts";
 import { CAUSE_REJECT } from "../src/broker/retry.ts";
 import { folderBytes, FolderNode, messageTo, mib, Taker } from "./folder_node.ts";
-import { LongestSteps } from "./steps.ts";
+import { StepTimes } from "./steps.ts";
 
 // As many as four connections may bring in a turn.
 const PER_TURN = 1000;
@@ -137,7 +137,7 @@ async function publishAll(node: Node, source: Source, count: number, each: () =>
 }
 
 async function fill(request: Request): Promise<Partial<Report>> {
-  const steps = new LongestSteps();
+  const steps = new StepTimes();
   const node = new Node(request);
   const { ready, delayed, queues } = request;
   const readyNames = names("ready", ready === 0 ? 0 : queues);
@@ -155,13 +155,13 @@ async function fill(request: Request): Promise<Partial<Report>> {
   const longestTurnMs = node.longestTurnMs;
   await node.rest();
   if (!request.isKilled) await node.store.close(Date.now());
-  return { longestTurnMs, longestStepMs: steps.take() };
+  return { longestTurnMs, longestStepMs: steps.takeLongest() };
 }
 
 async function start(request: Request): Promise<Report> {
   collect();
   const rssBase = process.memoryUsage().rss;
-  const steps = new LongestSteps();
+  const steps = new StepTimes();
   const startMs = performance.now();
   const cpu = process.cpuUsage();
   const node = new Node(request);
@@ -183,7 +183,7 @@ async function start(request: Request): Promise<Report> {
     readyMs,
     cpuMs: (user + system) / 1000,
     longestTurnMs,
-    longestStepMs: steps.take(),
+    longestStepMs: steps.takeLongest(),
     rssBase,
     rssReady,
     rss,

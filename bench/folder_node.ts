@@ -23,7 +23,7 @@ import { Prng } from "../src/lib/prng.ts";
 import { FolderFileSystem } from "../src/runtime/file_system.ts";
 import { Scheduler } from "../src/schedule/scheduler.ts";
 import { FileStore } from "../src/store/file_store.ts";
-import { PauseClock } from "./steps.ts";
+import { PauseClock, pauseMs, type Step } from "./steps.ts";
 
 const OWNER = { name: "bench" };
 
@@ -34,6 +34,10 @@ export class FolderNode {
   readonly vhost: VHost;
   readonly restored: RestoredCounts;
   longestTurnMs = 0;
+  /** By how much its clock is ahead of the machine's, ms. */
+  aheadMs = 0;
+  /** Told of every turn. */
+  onTurn: (turn: Step) => void = () => {};
   readonly #clock = new PauseClock();
 
   /** Starts from what is in `dir`; `memory` bytes are its limit. */
@@ -69,11 +73,13 @@ export class FolderNode {
   /** One turn around `work`, then whatever the disk has finished. */
   async turn(work: () => void): Promise<void> {
     const clock = this.#clock.start();
-    this.broker.beginTurn(Date.now());
+    this.broker.beginTurn(Date.now() + this.aheadMs);
     work();
     this.broker.dispatch();
     this.broker.endTurn();
-    this.longestTurnMs = Math.max(this.longestTurnMs, clock.elapsedMs);
+    const turn = clock.end();
+    this.longestTurnMs = Math.max(this.longestTurnMs, pauseMs(turn));
+    this.onTurn(turn);
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }

@@ -67,6 +67,11 @@ export class SnapshotWriter {
     this.#pages = source.pages();
   }
 
+  /** What the next step writes. */
+  get phase(): string {
+    return this.#phase;
+  }
+
   /** Whether it is whole and safe on disk. */
   get isDone(): boolean {
     return this.#phase === "done";
