@@ -90,6 +90,12 @@ export class FolderFileSystem implements FileSystem {
     attempt(path, () => ignoring("ENOENT", () => fs.unlinkSync(absolute)));
   }
 
+  removeLater(path: string, done: (error: DiskError | null) => void): void {
+    fs.unlink(this.#absolute(path), (error) => {
+      done(error === null || error.code === "ENOENT" ? null : diskError(path, error));
+    });
+  }
+
   syncFolder(folder: string): void {
     const absolute = this.#absolute(folder);
     attempt(folder, () => syncFolderAt(absolute));

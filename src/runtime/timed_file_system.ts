@@ -1,7 +1,7 @@
 // A disk that says how long its syncs take: wraps another one and passes everything on. server.ts puts it
 // around the data folder, because the layers that ask for a sync know no clock.
 
-import type { FileHandle, FileSystem, OpenMode } from "../store/file_system.ts";
+import type { DiskError, FileHandle, FileSystem, OpenMode } from "../store/file_system.ts";
 
 /** Told how long one sync took, failed or not. */
 export type OnSync = (elapsedMs: number) => void;
@@ -40,6 +40,10 @@ export class TimedFileSystem implements FileSystem {
 
   remove(path: string): void {
     this.#inner.remove(path);
+  }
+
+  removeLater(path: string, done: (error: DiskError | null) => void): void {
+    this.#inner.removeLater(path, done);
   }
 
   syncFolder(folder: string): void {

@@ -295,8 +295,10 @@ export class FileStore implements Store, LogListener {
       this.#log.close(nowMs, (error) => {
         if (error === null) this.#keeper.closed();
         this.#closeFiles();
-        if (error === null) resolve();
-        else reject(error);
+        this.#keeper.endRemovals(() => {
+          if (error === null) resolve();
+          else reject(error);
+        });
       });
     });
   }

@@ -73,6 +73,8 @@ export interface FileSystem {
   rename(from: string, to: string): void;
   /** Removes a file; nothing when it is not there. Survives a power loss after `syncFolder` only. */
   remove(path: string): void;
+  /** The same beside the turns, because it takes long for a large file; it throws nothing. */
+  removeLater(path: string, done: (error: DiskError | null) => void): void;
   /** Makes creations, renames and removals of names in a folder survive a power loss. */
   syncFolder(folder: string): void;
   /** Bytes a client of the disk may still write. */

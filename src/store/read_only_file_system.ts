@@ -38,6 +38,10 @@ export class ReadOnlyFileSystem implements FileSystem {
   /** Does nothing: see the top of the file. */
   remove(): void {}
 
+  removeLater(path: string, done: (error: DiskError | null) => void): void {
+    done(refused(path));
+  }
+
   /** Does nothing: no name has changed. */
   syncFolder(): void {}
 

@@ -115,6 +115,20 @@ export class MemoryDisk implements FileSystem {
     });
   }
 
+  removeLater(path: string, done: (error: DiskError | null) => void): void {
+    this.#requireAlive();
+    this.#completions.push(() => {
+      let failure: DiskError | null = null;
+      try {
+        this.remove(path);
+      } catch (error) {
+        if (!(error instanceof DiskError)) throw error;
+        failure = error;
+      }
+      done(failure);
+    });
+  }
+
   syncFolder(folder: string): void {
     if (folder !== "") checkPath(folder);
     this.#step("syncFolder", folder, () => {

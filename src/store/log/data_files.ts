@@ -167,11 +167,16 @@ export class DataFiles {
 
   /** Removes a file; nothing in it may be needed any more. @throws DiskError */
   remove(file: DataFile): void {
+    this.forget(file);
+    this.fs.remove(file.name);
+  }
+
+  /** The file is none of the folder's from now on: nothing in it is needed any more. */
+  forget(file: DataFile): void {
     this.#readers.get(file.number)?.close();
     this.#readers.delete(file.number);
     this.#files.delete(file.number);
     delete this.#ofKind[file.kind];
-    this.fs.remove(file.name);
   }
 
   /** Closes what is open for reading. */

@@ -14,6 +14,7 @@ import type { Holdings } from "./holdings.ts";
 import { type Manifest, writeManifest } from "./manifest.ts";
 import { Mover } from "./mover.ts";
 import type { Paging } from "./paging.ts";
+import { Removals } from "./removals.ts";
 import { Room } from "./room.ts";
 import type { StoreSizes } from "./sizes.ts";
 import { HoldingsSource } from "./snapshot_source.ts";
@@ -52,6 +53,7 @@ export class Keeper {
   readonly #mover: Mover;
   readonly #evictor: Evictor;
   readonly #room: Room;
+  readonly #removals: Removals;
   readonly #victims: Victims;
   /** On a full disk something that frees room by taking some first may be begun, once a look at it. */
   #maySeekRoom = false;
@@ -84,6 +86,7 @@ export class Keeper {
       fs: parts.files.fs,
       checkBytes: parts.sizes.roomCheckBytes,
     });
+    this.#removals = new Removals(parts.files, (what, error) => this.#report(what, error));
     this.#victims = new Victims({ ...parts, room: this.#room });
     const { segments } = parts.paging;
     this.#evictor = new Evictor({ ...parts, segments, seed: parts.manifest.seed });
@@ -105,7 +108,7 @@ export class Keeper {
     this.#collectEmpty();
     // A start that had nothing to say has left nothing to read.
     for (const file of files.ofKind("log")) {
-      if (file.byteLength === 0 && !file.isPinned) this.#remove(file);
+      if (file.byteLength === 0 && !file.isPinned) this.#removals.add(file);
     }
     this.#removeOldSnapshots();
   }
@@ -147,15 +150,16 @@ export class Keeper {
   /** Does one step; true when more can be done at once. */
   step(nowMs: number): boolean {
     const { log, arena } = this.#parts;
+    this.#removals.step(nowMs);
     if (this.#room.check(nowMs, log.appendedBytes)) this.#maySeekRoom = this.isDiskLow;
     // A broken log has not written all that memory holds, so nothing of it is given up.
     if (log.isBroken) return this.#parts.paging.step(nowMs, false) || arena.compact();
-    const isRemoving = this.#removeEmptied();
+    this.#removeEmptied();
     // A piece of a snapshot tells how things stand before the open batch, so it comes before anything
     // that puts entries into it.
     const isWriting = this.#stepSnapshot(nowMs) || this.#stepMove(nowMs);
     const isFreeing = this.#freeMemory(nowMs);
-    return arena.compact() || isWriting || isFreeing || isRemoving;
+    return arena.compact() || isWriting || isFreeing;
   }
 
   #freeMemory(nowMs: number): boolean {
@@ -260,14 +264,19 @@ export class Keeper {
 
   #removeOldSnapshots(): void {
     for (const file of this.#parts.files.ofKind("snapshot")) {
-      if (file.number !== this.#manifest.snapshot) this.#remove(file);
+      if (file.number !== this.#manifest.snapshot) this.#removals.add(file);
     }
   }
 
   #dropSnapshot(snapshot: SnapshotWriter): void {
     this.#snapshot = null;
     snapshot.abandon();
-    this.#remove(snapshot.file);
+    this.#removals.add(snapshot.file);
+  }
+
+  /** Calls back when no file is being removed any more; what is still to go is found at the next start. */
+  endRemovals(done: () => void): void {
+    this.#removals.end(done);
   }
 
   /** The log is closed and safe as a whole. */
@@ -295,24 +304,20 @@ export class Keeper {
     }
   }
 
-  // One file a step, because it takes the system milliseconds; true when more can go.
-  #removeEmptied(): boolean {
-    if (this.#emptied.length === 0) return false;
+  #removeEmptied(): void {
+    if (this.#emptied.length === 0) return;
     const { log } = this.#parts;
     const kept: Emptied[] = [];
-    let removableCount = 0;
     for (const emptied of this.#emptied) {
       const { file, batch } = emptied;
       if (file.liveRecords > 0 || file.draftCount > 0 || file.isPinned) continue;
       if (this.#isInLogToReplay(file)) continue;
       // What emptied the file must be on disk before the file goes.
-      if (batch <= log.storedBatch && removableCount++ === 0) this.#remove(file);
+      if (batch <= log.storedBatch) this.#removals.add(file);
       else kept.push(emptied);
     }
     this.#emptied = kept;
-    const laterCount = Math.max(removableCount - 1, 0);
-    if (kept.length > laterCount) log.wantSync();
-    return laterCount > 0;
+    if (kept.length > 0) log.wantSync();
   }
 
   // Reading the log again needs the log itself, and the index of every page that it takes apart.
@@ -321,16 +326,6 @@ export class Keeper {
     if (file.unpagedBatch <= this.#manifest.lastBatch) return false;
     this.#heldBackBytes += file.byteLength;
     return true;
-  }
-
-  #remove(file: DataFile): void {
-    const { files } = this.#parts;
-    if (files.get(file.number) !== file) return;
-    try {
-      files.remove(file);
-    } catch (error) {
-      this.#report(`remove ${file.name}`, error);
-    }
   }
 
   #stepMove(nowMs: number): boolean {

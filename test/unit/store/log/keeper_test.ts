@@ -100,3 +100,16 @@ Deno.test("Keeper does not try to move again and again what cannot be read", () 
   assert(comesToRest(t, disk));
   assert(disk.usedBytes < before / 2);
 });
+
+Deno.test("Keeper removes in the end what the disk would not let go at first", () => {
+  const disk = new MemoryDisk();
+  const t = start(disk);
+  for (let times = 0; times < 10_000; times++) disk.failNext("remove", "EIO", "log-");
+  fill(t, disk);
+  assert(comesToRest(t, disk));
+  const before = disk.paths().length;
+  disk.clearFaults();
+  t.turn(10_000);
+  assert(comesToRest(t, disk));
+  assert(disk.paths().length < before / 2, `${disk.paths().length} of ${before} files`);
+});
