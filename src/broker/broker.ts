@@ -7,18 +7,21 @@ import { hostDelayMs } from "../schedule/host_timer.ts";
 import type { Scheduler } from "../schedule/scheduler.ts";
 import type { Store } from "../store/port.ts";
 import { DeadLetters } from "./dead_letters.ts";
-import { DelayedTable } from "./delayed.ts";
+import { DelayedTable } from "./delayed_table.ts";
 import { Delivery } from "./delivery.ts";
 import { dispatchQueue } from "./dispatch.ts";
 import type { Limits } from "./limits.ts";
 import { Metrics } from "./metrics.ts";
 import type { Queue } from "./queue.ts";
 import { Timers } from "./timers.ts";
+import type { Retries } from "./retries.ts";
 import type { Users } from "./users.ts";
 import { UnsafeDelays } from "./unsafe_delays.ts";
 import { VHost } from "./vhost.ts";
 
 const TIMERS_PER_TURN_MAX = 8192;
+// More than can fire, so that what had to wait is made up for.
+const DUE_PER_TURN_MAX = 16_384;
 const DEAD_LETTERS_PER_TURN_MAX = 8192;
 // Publishers come back when memory has fallen a little below the watermark, not at every byte.
 const MEMORY_RESUME_RATIO = 0.95;
@@ -46,6 +49,8 @@ export class Broker {
   readonly timers: Timers;
   readonly delayedTable: DelayedTable = new DelayedTable();
   readonly unsafeDelays: UnsafeDelays = new UnsafeDelays();
+  /** Queues of which delayed messages are due. */
+  readonly dueRetries: Set<Retries> = new Set();
   readonly deadLetters: DeadLetters;
   /** The one delivery in the making; see delivery.ts. */
   readonly delivery: Delivery = new Delivery();
@@ -58,6 +63,8 @@ export class Broker {
   #dispatching: Queue[] = [];
   #isMemoryBlocked = false;
   #hasHousekeeping = false;
+  /** More is due than fits into a turn. */
+  #hasDue = false;
   #lastQueueId = 0;
 
   constructor(options: BrokerOptions) {
@@ -86,6 +93,19 @@ export class Broker {
   beginTurn(nowMs: number): void {
     this.nowMs = Math.max(this.nowMs, nowMs);
     this.scheduler.runDue(this.nowMs, TIMERS_PER_TURN_MAX);
+    if (this.dueRetries.size > 0) this.#takeDue();
+  }
+
+  // Equal times may be divided between two turns: those that are not all there wait for the next one.
+  #takeDue(): void {
+    const nextMs = this.scheduler.nextDueMs();
+    const beforeMs = nextMs > this.nowMs ? Infinity : nextMs;
+    let budget = DUE_PER_TURN_MAX;
+    for (const retries of this.dueRetries) {
+      budget -= retries.takeDue(beforeMs, budget);
+      if (!retries.delayed.hasDue) this.dueRetries.delete(retries);
+    }
+    this.#hasDue = budget === 0;
   }
 
   /** Works off dead letters and delivers from every queue that changed. */
@@ -126,7 +146,7 @@ export class Broker {
   /** Whether another turn should follow soon although nothing new has come. */
   get hasMoreWork(): boolean {
     return this.deadLetters.count > 0 || this.#hasHousekeeping || this.#scheduled.length > 0 ||
-      this.scheduler.nextDueMs() <= this.nowMs;
+      this.#hasDue || this.scheduler.nextDueMs() <= this.nowMs;
   }
 
   /** For how long to arm the host's timer, so that a turn runs when the next timer is due. */

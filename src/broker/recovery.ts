@@ -141,6 +141,7 @@ interface RestoredMessage {
   state: number;
   entry: number;
   dueMs: number;
+  delayNumber: number;
   bodyBytes: number;
 }
 
@@ -155,12 +156,16 @@ function restoreMessage(
   if (state === STATE_OUT) {
     restoreOut(queue, message, view);
     counts.ready++;
-  } else if (state === STATE_DELAYED && queue.retries?.restore(message, view) === true) {
+  } else if (state === STATE_DELAYED && restoreDelayed(queue, message, view)) {
     counts.delayed++;
   } else {
     queue.restore(message, view);
     counts.ready++;
   }
+}
+
+function restoreDelayed(queue: Queue, message: RestoredMessage, view: RecordView): boolean {
+  return queue.retries?.restore({ ...message, number: message.delayNumber }, view) === true;
 }
 
 // It was with a consumer when the node ended: one delivery spent, and the limit holds now.

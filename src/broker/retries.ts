@@ -6,7 +6,8 @@ import { SchedulerFullError } from "../schedule/scheduler.ts";
 import { ENTRY_COUNT_MASK, type RecordView } from "../store/port.ts";
 import { emptyView } from "../store/views.ts";
 import type { RetrySettings } from "./arguments/queue_arguments.ts";
-import { type DelayedMessage, RetryQueue } from "./delayed.ts";
+import { RetryQueue } from "./delayed.ts";
+import type { DelayedMessage } from "./delayed_table.ts";
 import { retryQueueName } from "./names.ts";
 import type { Queue } from "./queue.ts";
 import { retryDelayMs } from "./retry.ts";
@@ -26,7 +27,7 @@ export class Retries implements DelayOwner {
     const { scheduler, delayedTable: table } = queue.broker;
     this.#queue = queue;
     this.settings = settings;
-    const onDue = (index: number) => this.#due(index);
+    const onDue = () => void queue.broker.dueRetries.add(this);
     this.delayed = new RetryQueue(retryQueueName(queue.name), { scheduler, table, onDue });
   }
 
@@ -45,12 +46,13 @@ export class Retries implements DelayOwner {
     const random = this.settings.jitterPercent === 0 ? 0 : broker.random();
     const delayMs = retryDelayMs(this.settings, entry & ENTRY_COUNT_MASK, random);
     const dueMs = Math.ceil(broker.nowMs + delayMs);
-    const handle = this.#hold({ ref, position, entry, bodyBytes, dueMs }, view);
-    if (handle === 0) return false;
+    const number = ++broker.delayedTable.lastNumber;
+    const row = this.#hold({ ref, position, entry, bodyBytes, dueMs, number }, view);
+    if (row < 0) return false;
     const entries = this.#queue.entriesFor(view);
     if (entries !== null) {
-      entries.delayed(this.#queue.id, position, ref, { dueMs, entry });
-      broker.unsafeDelays.add(broker.store.openBatch, this, handle, this.delayed.lastIndex);
+      entries.delayed(this.#queue.id, position, ref, { dueMs, entry, number });
+      broker.unsafeDelays.add(broker.store.openBatch, this, number, row);
     }
     broker.metrics.retryScheduled++;
     return true;
@@ -58,22 +60,39 @@ export class Retries implements DelayOwner {
 
   /** Takes over a message that was delayed before the node started; false when it cannot be held. */
   restore(message: DelayedMessage, view: RecordView): boolean {
-    return this.#hold(message, view) !== 0;
+    const { delayedTable } = this.#queue.broker;
+    delayedTable.lastNumber = Math.max(delayedTable.lastNumber, message.number);
+    return this.#hold(message, view) >= 0;
   }
 
   /** The disk has refused the batch that says of a delay: the message is ready again, count kept. */
-  undelay(handle: number, index: number): void {
-    if (!this.delayed.cancel(handle)) return;
+  undelay(number: number, row: number): void {
     const queue = this.#queue;
     const table = queue.broker.delayedTable;
-    const ref = table.refAt(index);
-    const position = table.positionAt(index);
-    const entry = table.entryAt(index);
-    this.delayed.take(index);
+    if (table.numberAt(row) !== number) return;
+    this.delayed.cancel(row);
+    const ref = table.refAt(row);
+    const position = table.positionAt(row);
+    const entry = table.entryAt(row);
+    this.delayed.take(row);
     this.#storeFailed("the disk has refused it");
     queue.touch();
     queue.broker.store.describe(ref, this.#view);
     queue.takeBack(ref, position, entry, this.#view);
+  }
+
+  /**
+   * Brings back what is due and has woken before `beforeMs`, at most `max` messages, and says how many
+   * they were.
+   */
+  takeDue(beforeMs: number, max: number): number {
+    let taken = 0;
+    for (; taken < max; taken++) {
+      const row = this.delayed.takeDue(beforeMs);
+      if (row < 0) break;
+      this.#due(row);
+    }
+    return taken;
   }
 
   /** Gives up every delayed message and says how many there were. */
@@ -96,7 +115,7 @@ export class Retries implements DelayOwner {
       delayedTable.bodyBytes + bodyBytes <= limits.delayedBytesPerNodeMax;
   }
 
-  // The handle of its timer; 0 when none can be had.
+  // Its row in the table; -1 when no timer can be had.
   #hold(message: DelayedMessage, view: RecordView): number {
     const wakeMs = Math.min(message.dueMs, this.#queue.expiryOf(view));
     try {
@@ -104,7 +123,7 @@ export class Retries implements DelayOwner {
     } catch (error) {
       if (!(error instanceof SchedulerFullError)) throw error;
       this.#storeFailed(error.message);
-      return 0;
+      return -1;
     }
   }
 
@@ -119,14 +138,14 @@ export class Retries implements DelayOwner {
     return false;
   }
 
-  #due(index: number): void {
+  #due(row: number): void {
     const queue = this.#queue;
     const { store, nowMs, metrics, delayedTable } = queue.broker;
-    const ref = delayedTable.refAt(index);
-    const position = delayedTable.positionAt(index);
-    const entry = delayedTable.entryAt(index);
-    const dueMs = delayedTable.dueMsAt(index);
-    this.delayed.take(index);
+    const ref = delayedTable.refAt(row);
+    const position = delayedTable.positionAt(row);
+    const entry = delayedTable.entryAt(row);
+    const dueMs = delayedTable.dueMsAt(row);
+    this.delayed.take(row);
     // Holding it was use up to now: `x-expires` counts from here.
     queue.touch();
     const view = this.#view;

@@ -15,7 +15,7 @@ export type BatchDecisions = Pick<Store, "safeBatch" | "isFailed" | "isReadOnly"
 /** Takes back what cannot be kept delayed. */
 export interface DelayOwner {
   /** The delay was not stored; nothing happens if it has ended meanwhile. */
-  undelay(handle: number, index: number): void;
+  undelay(number: number, row: number): void;
 }
 
 interface Batch {
@@ -27,8 +27,8 @@ interface Batch {
 
 /** Delays of one node whose batch is not decided. */
 export class UnsafeDelays {
-  #handles = new Float64Array(CAPACITY_MIN);
-  #indexes = new Uint32Array(CAPACITY_MIN);
+  #numbers = new Float64Array(CAPACITY_MIN);
+  #rows = new Uint32Array(CAPACITY_MIN);
   #owners: DelayOwner[] = [];
   #batches: Batch[] = [];
   /** First slot of the first batch; those before it are free. */
@@ -40,12 +40,12 @@ export class UnsafeDelays {
     return this.#end - this.#start;
   }
 
-  /** A delay was entered into the open batch: its timer, and its row in the table of delayed messages. */
-  add(openBatch: number, owner: DelayOwner, handle: number, index: number): void {
-    if (this.#end === this.#handles.length) this.#makeRoom();
+  /** A delay was entered into the open batch: its number, and its row in the table of delayed messages. */
+  add(openBatch: number, owner: DelayOwner, number: number, row: number): void {
+    if (this.#end === this.#numbers.length) this.#makeRoom();
     const slot = this.#end++;
-    this.#handles[slot] = handle;
-    this.#indexes[slot] = index;
+    this.#numbers[slot] = number;
+    this.#rows[slot] = row;
     this.#owners[slot] = owner;
     const last = this.#batches.at(-1);
     if (last !== undefined && last.number === openBatch) last.end = this.#end;
@@ -69,7 +69,7 @@ export class UnsafeDelays {
   #undelay(start: number, batch: Batch): void {
     batch.isDone = true;
     for (let slot = start; slot < batch.end; slot++) {
-      this.#owners[slot]!.undelay(this.#handles[slot]!, this.#indexes[slot]!);
+      this.#owners[slot]!.undelay(this.#numbers[slot]!, this.#rows[slot]!);
     }
   }
 
@@ -85,27 +85,27 @@ export class UnsafeDelays {
     this.#start = 0;
     this.#end = 0;
     this.#owners.length = 0;
-    if (this.#handles.length > KEPT_CAPACITY_MAX) this.#resize(CAPACITY_MIN);
+    if (this.#numbers.length > KEPT_CAPACITY_MAX) this.#resize(CAPACITY_MIN);
   }
 
   // Moves everything to the front, into arrays twice as long if that frees less than half of them.
   #makeRoom(): void {
     const start = this.#start;
-    this.#handles.copyWithin(0, start, this.#end);
-    this.#indexes.copyWithin(0, start, this.#end);
+    this.#numbers.copyWithin(0, start, this.#end);
+    this.#rows.copyWithin(0, start, this.#end);
     this.#owners.splice(0, start);
     for (const batch of this.#batches) batch.end -= start;
     this.#start = 0;
     this.#end -= start;
-    if (this.#end * 2 > this.#handles.length) this.#resize(this.#handles.length * 2);
+    if (this.#end * 2 > this.#numbers.length) this.#resize(this.#numbers.length * 2);
   }
 
   #resize(capacity: number): void {
-    const handles = new Float64Array(capacity);
-    const indexes = new Uint32Array(capacity);
-    handles.set(this.#handles.subarray(0, this.#end));
-    indexes.set(this.#indexes.subarray(0, this.#end));
-    this.#handles = handles;
-    this.#indexes = indexes;
+    const numbers = new Float64Array(capacity);
+    const rows = new Uint32Array(capacity);
+    numbers.set(this.#numbers.subarray(0, this.#end));
+    rows.set(this.#rows.subarray(0, this.#end));
+    this.#numbers = numbers;
+    this.#rows = rows;
   }
 }

@@ -151,7 +151,9 @@ export class FileStore implements Store, LogListener {
     this.#holdings.place(ref, file, offset, recordBytes);
     const holding = this.#holdings.add(ref, message.queueId, message.position);
     this.#holdings.setState(holding, message.state, message.entry);
-    if (message.state === STATE_DELAYED) this.#holdings.setDueMs(holding, message.dueMs);
+    if (message.state === STATE_DELAYED) {
+      this.#holdings.setDelay(holding, message.dueMs, message.delayNumber);
+    }
     dataFile.liveRecords++;
     dataFile.liveBytes += recordBytes;
     return ref;

@@ -145,6 +145,8 @@ export interface EntrySink {
 export interface Delay {
   dueMs: number;
   entry: number;
+  /** Rises with every delay of the node: the order of those that end at the same time. */
+  number: number;
 }
 
 /** What a definition entry describes. */

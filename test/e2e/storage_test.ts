@@ -164,14 +164,14 @@ Deno.test("main refuses a newer format and leaves the folder as it is", async ()
   await withFolder(async (folder) => {
     await running(folder, ({ url }) => withChannel(url, fill));
     const manifest = join(folder, "MANIFEST");
-    const newer = readFileSync(manifest, "utf8").replace('"format":1', '"format":9');
+    const newer = readFileSync(manifest, "utf8").replace('"format":2', '"format":9');
     writeFileSync(manifest, newer);
     const before = contentsOf(folder);
     const ports = ["--amqp-port", "0", "--http-port", "0"];
     for (const args of [["--data-dir", folder, ...ports], ["check", "--data-dir", folder]]) {
       const { code, stdout, stderr } = await new Program(args).ended;
       assertEquals([code, stdout], [1, ""]);
-      assertMatch(stderr, /^reprise: [^\n]+ has format 9, this program reads format 1: [^\n]+\n$/);
+      assertMatch(stderr, /^reprise: [^\n]+ has format 9, this program reads format 2: [^\n]+\n$/);
     }
     assertEquals(contentsOf(folder), before);
   });

@@ -5,7 +5,7 @@ import { readF64, readU32, readU64 } from "../../lib/bytes.ts";
 import { decodeText } from "../../lib/text.ts";
 import { checksum } from "../checksum.ts";
 import type { PagePlace } from "../page.ts";
-import type { DefinitionKind, RemovalCause } from "../port.ts";
+import type { DefinitionKind, Delay, RemovalCause } from "../port.ts";
 import { VarintReader } from "../varint.ts";
 import { type BatchChain, type Placed, unpackEntry } from "./batch_writer.ts";
 import * as format from "./format.ts";
@@ -36,7 +36,7 @@ export interface BatchVisitor {
   placed(placed: Placed): void;
   delivered(queueId: number, position: number, entry: number): void;
   requeued(queueId: number, position: number, entry: number): void;
-  delayed(queueId: number, position: number, dueMs: number, entry: number): void;
+  delayed(queueId: number, position: number, delay: Delay): void;
   returned(queueId: number, position: number, newPosition: number): void;
   removed(queueId: number, position: number, cause: RemovalCause): void;
   purged(queueId: number): void;
@@ -104,6 +104,7 @@ export class EntryReader {
     checksum: 0,
     partsAt: 0,
   };
+  readonly #delay: Delay = { dueMs: 0, entry: 0, number: 0 };
   readonly #placed: Placed = { ...emptyRow(), queueId: 0, position: 0 };
 
   /** Tells `visitor` every entry of a batch. @throws BatchFormatError, VarintError */
@@ -155,8 +156,11 @@ export class EntryReader {
       case format.ENTRY_DELAYED: {
         const queueId = reader.next();
         const position = reader.next();
-        const dueMs = reader.next();
-        return visitor.delayed(queueId, position, dueMs, unpackEntry(reader.next()));
+        const delay = this.#delay;
+        delay.dueMs = reader.next();
+        delay.entry = unpackEntry(reader.next());
+        delay.number = reader.next();
+        return visitor.delayed(queueId, position, delay);
       }
       case format.ENTRY_RETURNED:
         return visitor.returned(reader.next(), reader.next(), reader.next());
@@ -234,7 +238,9 @@ export class EntryReader {
     placed.recordBytes = reader.next();
     placed.state = this.#u8();
     placed.entry = unpackEntry(reader.next());
-    placed.dueMs = placed.state === format.STATE_DELAYED ? reader.next() : 0;
+    const isDelayed = placed.state === format.STATE_DELAYED;
+    placed.dueMs = isDelayed ? reader.next() : 0;
+    placed.delayNumber = isDelayed ? reader.next() : 0;
     const flags = this.#u8();
     placed.flags = flags & ~format.RECORD_HAS_EXPIRY;
     placed.priority = this.#u8();

@@ -7,6 +7,7 @@ import { checksum } from "../checksum.ts";
 import type { PagePlace } from "../page.ts";
 import {
   type DefinitionKind,
+  type Delay,
   ENTRY_COUNT_MASK,
   ENTRY_REDELIVERED,
   ENTRY_UNSPENT,
@@ -145,7 +146,10 @@ export class BatchWriter {
     this.#varint(placed.recordBytes);
     out.u8(placed.state);
     this.#varint(packEntry(placed.entry));
-    if (placed.state === STATE_DELAYED) this.#varint(placed.dueMs);
+    if (placed.state === STATE_DELAYED) {
+      this.#varint(placed.dueMs);
+      this.#varint(placed.delayNumber);
+    }
     const hasExpiry = placed.expiryMs !== Infinity;
     out.u8(hasExpiry ? placed.flags | RECORD_HAS_EXPIRY : placed.flags);
     out.u8(placed.priority);
@@ -160,10 +164,11 @@ export class BatchWriter {
     this.#varint(packEntry(entry));
   }
 
-  delayed(queueId: number, position: number, dueMs: number, entry: number): void {
+  delayed(queueId: number, position: number, delay: Delay): void {
     this.#begin(ENTRY_DELAYED, queueId, position);
-    this.#varint(dueMs);
-    this.#varint(packEntry(entry));
+    this.#varint(delay.dueMs);
+    this.#varint(packEntry(delay.entry));
+    this.#varint(delay.number);
   }
 
   returned(queueId: number, position: number, newPosition: number): void {

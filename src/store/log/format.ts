@@ -43,7 +43,7 @@ export const CHECKSUM_OFFSET = 8;
 /** First byte that the checksum covers. */
 export const CHECKED_FROM = 12;
 /** Version of everything in a data folder; a newer one is refused untouched. */
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
 
 /** Fills a batch up; the end of its entries. */
 export const ENTRY_PADDING = 0;
@@ -58,7 +58,7 @@ export const ENTRY_RECORD = 1;
 export const ENTRY_ENQUEUED = 2;
 /**
  * A message whose record lies elsewhere, as it stands: varint queue, varint position, varint file,
- * varint offset, varint record bytes, u8 state, varint entry, varint due (delayed only), then what is
+ * varint offset, varint record bytes, u8 state, varint entry, varint due and varint delay number (delayed only), then what is
  * known of it: record flags u8, priority u8, varint body bytes, arrival f64, expiry f64 (if it has one).
  */
 export const ENTRY_PLACED = 3;
@@ -66,7 +66,7 @@ export const ENTRY_PLACED = 3;
 export const ENTRY_DELIVERED = 4;
 /** Ready again where it was: varint queue, varint position, varint entry. */
 export const ENTRY_REQUEUED = 5;
-/** Held back: varint queue, varint position, varint due, varint entry. */
+/** Held back: varint queue, varint position, varint due, varint entry, varint delay number. */
 export const ENTRY_DELAYED = 6;
 /** Back from delay: varint queue, varint position, varint new position. */
 export const ENTRY_RETURNED = 7;

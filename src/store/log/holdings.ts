@@ -4,7 +4,7 @@
 // reference, one per holding.
 //
 //   by ref      file | offset | recordBytes | first holding ──┐
-//   by holding  queue | position | state, entry | due | next <┘  one per durable queue that holds it
+//   by holding  queue | position | state, entry | delay | next <┘  one per durable queue that holds it
 
 import { assert } from "../../lib/assert.ts";
 
@@ -24,6 +24,12 @@ class RecordChunk {
   readonly first = new Uint32Array(CHUNK_ROWS);
 }
 
+/** When delays end, and their numbers. */
+class Delays {
+  readonly dueMs = new Float64Array(CHUNK_ROWS);
+  readonly number = new Float64Array(CHUNK_ROWS);
+}
+
 /** Rows by holding. */
 class HoldingChunk {
   readonly queue = new Uint32Array(CHUNK_ROWS);
@@ -32,11 +38,12 @@ class HoldingChunk {
   readonly state = new Uint8Array(CHUNK_ROWS);
   readonly next = new Uint32Array(CHUNK_ROWS);
   /** Made for the first delayed message. */
-  dueMs: Float64Array | null = null;
+  delays: Delays | null = null;
 }
 
 const RECORD_ROW_BYTES = 16;
 const HOLDING_ROW_BYTES = 21;
+const DELAYS_BYTES = 16 * CHUNK_ROWS;
 
 /** Records on disk and who holds them. */
 export class Holdings {
@@ -48,7 +55,7 @@ export class Holdings {
   #holdings: HoldingChunk[] = [new HoldingChunk()];
   #firstFree = NO_HOLDING;
   #unused = NO_HOLDING + 1;
-  #dueBytes = 0;
+  #delayBytes = 0;
   /** How many holdings there are. */
   count = 0;
 
@@ -59,7 +66,7 @@ export class Holdings {
 
   get memoryBytes(): number {
     return this.#recordChunkCount * CHUNK_ROWS * RECORD_ROW_BYTES +
-      this.#holdings.length * CHUNK_ROWS * HOLDING_ROW_BYTES + this.#dueBytes;
+      this.#holdings.length * CHUNK_ROWS * HOLDING_ROW_BYTES + this.#delayBytes;
   }
 
   // --- records
@@ -174,8 +181,14 @@ export class Holdings {
 
   /** When the delay of a message that is delayed ends. */
   dueMsOf(holding: number): number {
-    const { dueMs } = this.#holdingsOf(holding);
-    return dueMs === null ? 0 : dueMs[holding & CHUNK_MASK]!;
+    const { delays } = this.#holdingsOf(holding);
+    return delays === null ? 0 : delays.dueMs[holding & CHUNK_MASK]!;
+  }
+
+  /** The number of its delay. */
+  delayNumberOf(holding: number): number {
+    const { delays } = this.#holdingsOf(holding);
+    return delays === null ? 0 : delays.number[holding & CHUNK_MASK]!;
   }
 
   /** The queue holds the record at `position` from now on; its record has a place. */
@@ -209,13 +222,14 @@ export class Holdings {
     chunk.entry[holding & CHUNK_MASK] = entry;
   }
 
-  setDueMs(holding: number, dueMs: number): void {
+  setDelay(holding: number, dueMs: number, number: number): void {
     const chunk = this.#holdingsOf(holding);
-    if (chunk.dueMs === null) {
-      chunk.dueMs = new Float64Array(CHUNK_ROWS);
-      this.#dueBytes += chunk.dueMs.byteLength;
+    if (chunk.delays === null) {
+      chunk.delays = new Delays();
+      this.#delayBytes += DELAYS_BYTES;
     }
-    chunk.dueMs[holding & CHUNK_MASK] = dueMs;
+    chunk.delays.dueMs[holding & CHUNK_MASK] = dueMs;
+    chunk.delays.number[holding & CHUNK_MASK] = number;
   }
 
   setPosition(holding: number, position: number): void {
@@ -256,6 +270,6 @@ export class Holdings {
     this.#firstFree = NO_HOLDING;
     this.#unused = NO_HOLDING + 1;
     this.#holdings.length = 1;
-    this.#dueBytes = this.#holdings[0]!.dueMs?.byteLength ?? 0;
+    this.#delayBytes = this.#holdings[0]!.delays === null ? 0 : DELAYS_BYTES;
   }
 }

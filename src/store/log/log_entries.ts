@@ -109,11 +109,11 @@ export class LogEntries implements EntrySink {
   }
 
   delayed(queueId: number, position: number, ref: number, delay: Delay): void {
-    const { dueMs, entry } = delay;
-    this.#log.batch.delayed(queueId, position, dueMs, entry);
+    const { dueMs, entry, number } = delay;
+    this.#log.batch.delayed(queueId, position, delay);
     const holding = this.#holdings.find(ref, queueId);
     this.#holdings.setState(holding, STATE_DELAYED, entry);
-    this.#holdings.setDueMs(holding, dueMs);
+    this.#holdings.setDelay(holding, dueMs, number);
   }
 
   returned(queueId: number, position: number, ref: number, newPosition: number): void {

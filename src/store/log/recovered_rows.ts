@@ -17,7 +17,9 @@ export interface RecoveredRow {
   recordBytes: number;
   state: number;
   entry: number;
+  /** When its delay ends, and the number of that; 0 unless it is delayed. */
   dueMs: number;
+  delayNumber: number;
   flags: number;
   priority: number;
   bodyBytes: number;
@@ -34,6 +36,7 @@ class RowChunk {
   readonly entry = new Uint32Array(CHUNK_ROWS);
   readonly bodyBytes = new Uint32Array(CHUNK_ROWS);
   readonly dueMs = new Float64Array(CHUNK_ROWS);
+  readonly delayNumber = new Float64Array(CHUNK_ROWS);
   readonly arrivalMs = new Float64Array(CHUNK_ROWS);
   readonly expiryMs = new Float64Array(CHUNK_ROWS);
   readonly state = new Uint8Array(CHUNK_ROWS);
@@ -76,6 +79,7 @@ export class RecoveredRows {
     chunk.state[at] = said.state;
     chunk.entry[at] = said.entry;
     chunk.dueMs[at] = said.dueMs;
+    chunk.delayNumber[at] = said.delayNumber;
     chunk.flags[at] = said.flags;
     chunk.priority[at] = said.priority;
     chunk.bodyBytes[at] = said.bodyBytes;
@@ -93,6 +97,7 @@ export class RecoveredRows {
     into.state = chunk.state[at]!;
     into.entry = chunk.entry[at]!;
     into.dueMs = chunk.dueMs[at]!;
+    into.delayNumber = chunk.delayNumber[at]!;
     into.flags = chunk.flags[at]!;
     into.priority = chunk.priority[at]!;
     into.bodyBytes = chunk.bodyBytes[at]!;
@@ -124,8 +129,10 @@ export class RecoveredRows {
     this.#chunks[row >>> CHUNK_SHIFT]!.state[row & CHUNK_MASK] = state;
   }
 
-  setDueMs(row: number, dueMs: number): void {
-    this.#chunks[row >>> CHUNK_SHIFT]!.dueMs[row & CHUNK_MASK] = dueMs;
+  setDelay(row: number, dueMs: number, number: number): void {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT]!;
+    chunk.dueMs[row & CHUNK_MASK] = dueMs;
+    chunk.delayNumber[row & CHUNK_MASK] = number;
   }
 
   setPlace(row: number, file: number, offset: number): void {
@@ -144,6 +151,7 @@ export function emptyRow(): RecoveredRow {
     state: 0,
     entry: 0,
     dueMs: 0,
+    delayNumber: 0,
     flags: 0,
     priority: 0,
     bodyBytes: 0,

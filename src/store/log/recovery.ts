@@ -8,7 +8,7 @@
 
 import { DiskError } from "../file_system.ts";
 import type { PagePlace } from "../page.ts";
-import { type DefinitionKind, RECORD_PERSISTENT, type RemovalCause } from "../port.ts";
+import { type DefinitionKind, type Delay, RECORD_PERSISTENT, type RemovalCause } from "../port.ts";
 import { VarintError } from "../varint.ts";
 import {
   type BatchPlace,
@@ -135,6 +135,7 @@ export class Recovered implements BatchVisitor {
     row.recordBytes = record.recordBytes;
     row.state = STATE_READY;
     row.dueMs = 0;
+    row.delayNumber = 0;
     row.flags = record.flags;
     row.priority = record.priority;
     row.bodyBytes = record.bodyBytes;
@@ -166,9 +167,9 @@ export class Recovered implements BatchVisitor {
     this.#setState(queueId, position, STATE_READY, entry);
   }
 
-  delayed(queueId: number, position: number, dueMs: number, entry: number): void {
-    const row = this.#setState(queueId, position, STATE_DELAYED, entry);
-    if (row !== NO_ROW) this.rows.setDueMs(row, dueMs);
+  delayed(queueId: number, position: number, delay: Delay): void {
+    const row = this.#setState(queueId, position, STATE_DELAYED, delay.entry);
+    if (row !== NO_ROW) this.rows.setDelay(row, delay.dueMs, delay.number);
   }
 
   #setState(queueId: number, position: number, state: number, entry: number): number {

@@ -84,6 +84,7 @@ export class HoldingsSource implements SnapshotSource {
       placed.state = holdings.stateOf(holding);
       placed.entry = holdings.entryOf(holding);
       placed.dueMs = holdings.dueMsOf(holding);
+      placed.delayNumber = holdings.delayNumberOf(holding);
       visit(placed);
     }
   }

@@ -90,6 +90,7 @@ class RowsReader {
           key: isTwice ? `${key} twice` : key,
           state: READY,
           dueMs: 0,
+          delayNumber: 0,
         });
       }
     } catch (error) {
@@ -104,6 +105,7 @@ const NO_ROW: Row = {
   state: READY,
   entry: 0,
   dueMs: 0,
+  delayNumber: 0,
   flags: 0,
   priority: 0,
   bodyBytes: 0,

@@ -15,6 +15,7 @@ export interface Row {
   state: number;
   entry: number;
   dueMs: number;
+  delayNumber: number;
   readonly flags: number;
   readonly priority: number;
   readonly bodyBytes: number;
@@ -34,6 +35,7 @@ export type Change =
     state: number;
     entry: number;
     dueMs: number;
+    delayNumber: number;
   }
   | { kind: "returned"; queueId: number; position: number; newPosition: number }
   | { kind: "removed"; queueId: number; position: number }
@@ -96,12 +98,17 @@ export class State {
         rows.set(change.position, { ...change.row });
         return;
       case "state": {
-        const { state, entry, dueMs } = change;
-        Object.assign(rows.get(change.position)!, { state, entry, dueMs });
+        const { state, entry, dueMs, delayNumber } = change;
+        Object.assign(rows.get(change.position)!, { state, entry, dueMs, delayNumber });
         return;
       }
       case "returned":
-        rows.set(change.newPosition, { ...rows.get(change.position)!, state: READY, dueMs: 0 });
+        rows.set(change.newPosition, {
+          ...rows.get(change.position)!,
+          state: READY,
+          dueMs: 0,
+          delayNumber: 0,
+        });
         rows.delete(change.position);
         return;
       case "removed":
@@ -151,7 +158,8 @@ function rowDifference(state: State, recovered: Recovered, found: FoundRows): st
       if (expected === undefined) return `${at}: ${row.key} should not be there`;
       if (position > lastPosition) return `${at}: beyond the last position`;
       for (const column of COLUMNS) {
-        if (column === "dueMs" && expected.state !== DELAYED) continue;
+        const isOfDelays = column === "dueMs" || column === "delayNumber";
+        if (isOfDelays && expected.state !== DELAYED) continue;
         if (row[column] === expected[column]) continue;
         return `${at} (${expected.key}): ${column} is ${row[column]} and not ${expected[column]}`;
       }
@@ -169,6 +177,7 @@ const COLUMNS = [
   "state",
   "entry",
   "dueMs",
+  "delayNumber",
   "flags",
   "priority",
   "bodyBytes",

@@ -118,7 +118,7 @@ export class Watch {
     const { flags, priority, arrivalMs, expiryMs } = view;
     const bodyBytes = view.bodyEnd - view.bodyStart;
     const about = { flags, priority, arrivalMs, expiryMs, bodyBytes };
-    const row = { key, state: READY, entry: 0, dueMs: 0, ...about };
+    const row = { key, state: READY, entry: 0, dueMs: 0, delayNumber: 0, ...about };
     ledger.enter({ kind: "enqueued", queueId, position, row });
   }
 
@@ -126,7 +126,7 @@ export class Watch {
     const row = this.#row(queueId, position, [READY]);
     if (row.entry !== entry) throw new Violation(`${row.key}: delivered with another count`);
     this.#checkFirst(queueId, position);
-    this.#setState(queueId, position, { state: OUT, entry, dueMs: 0 });
+    this.#setState(queueId, position, { state: OUT, entry });
   }
 
   // Nothing that is ready stands before what goes out. What has expired or was dropped to make room may
@@ -149,7 +149,7 @@ export class Watch {
     const row = this.#row(queueId, position, [OUT, DELAYED]);
     if (row.state === OUT) this.#checkSpent(row, entry);
     else this.#checkUndelayed(row, `${queueId}/${position}`, entry);
-    this.#setState(queueId, position, { state: READY, entry, dueMs: 0 });
+    this.#setState(queueId, position, { state: READY, entry });
   }
 
   // Whose delay the disk has refused is ready at once, with its count; nobody else.
@@ -180,7 +180,7 @@ export class Watch {
 
   #delayed(queueId: number, position: number, _ref: number, delay: Delay): void {
     const row = this.#row(queueId, position, [OUT, DELAYED]);
-    const { entry, dueMs } = delay;
+    const { entry, dueMs, number: delayNumber } = delay;
     if (row.state === OUT) this.#checkSpent(row, entry);
     const spent = entry & ENTRY_COUNT_MASK;
     const delayMs = retryDelayMs(this.queue(queueId).args.retry!, spent, 0);
@@ -188,22 +188,36 @@ export class Watch {
       throw new Violation(`${row.key}: a wrong delay`);
     }
     this.#delays.set(`${queueId}/${position}`, this.#batch);
-    this.#setState(queueId, position, { state: DELAYED, entry, dueMs });
+    this.#setState(queueId, position, { state: DELAYED, entry, dueMs, delayNumber });
   }
 
   #setState(
     queueId: number,
     position: number,
-    to: { state: number; entry: number; dueMs: number },
+    to: { state: number; entry: number; dueMs?: number; delayNumber?: number },
   ): void {
-    this.#parts.ledger.enter({ kind: "state", queueId, position, ...to });
+    const none = { dueMs: 0, delayNumber: 0 };
+    this.#parts.ledger.enter({ kind: "state", queueId, position, ...none, ...to });
   }
 
   #returned(queueId: number, position: number, _ref: number, newPosition: number): void {
     const row = this.#row(queueId, position, [DELAYED]);
     if (this.#nowMs < row.dueMs) throw new Violation(`${row.key}: comes back too early`);
+    this.#checkNext(queueId, row);
     this.#advance(queueId, newPosition);
     this.#parts.ledger.enter({ kind: "returned", queueId, position, newPosition });
+  }
+
+  // By due time, equal ones in the order of the rejects. One that cannot be read is not waited for.
+  #checkNext(queueId: number, row: Row): void {
+    if (this.#parts.mayFailReads) return;
+    const queue = this.queue(queueId);
+    for (const other of this.#parts.ledger.live.queues.get(queueId)!.values()) {
+      if (other.state !== DELAYED || this.#expiryOf(queue, other) <= this.#nowMs) continue;
+      const isBefore = other.dueMs < row.dueMs ||
+        other.dueMs === row.dueMs && other.delayNumber < row.delayNumber;
+      if (isBefore) throw new Violation(`${row.key}: comes back before ${other.key}`);
+    }
   }
 
   #removed(queueId: number, position: number, _ref: number, cause: RemovalCause): void {

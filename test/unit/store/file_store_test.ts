@@ -176,18 +176,20 @@ Deno.test("FileStore keeps a message of several queues once and for each of them
   assertEquals(allBodies(next, "c"), ["x".repeat(10_000)]);
 });
 
-Deno.test("FileStore refuses a newer format without touching it", () => {
+Deno.test("FileStore refuses other formats without touching it", () => {
   const node = start(new MemoryDisk());
   settle(node);
   const disk = node.disk.crash({ kind: "process" });
   const text = new TextDecoder().decode(disk.contentOf("MANIFEST"));
-  const handle = disk.open("MANIFEST", "readwrite");
-  const newer = new TextEncoder().encode(text.replace('"format":1', '"format":9'));
-  handle.write(newer, 0, newer.length, 0);
-  handle.close();
-  const before = disk.paths();
-  assertThrows(() => start(disk), StoreFormatError, "format 9");
-  assertEquals(disk.paths(), before);
+  for (const format of [1, 9]) {
+    const handle = disk.open("MANIFEST", "readwrite");
+    const other = new TextEncoder().encode(text.replace('"format":2', `"format":${format}`));
+    handle.write(other, 0, other.length, 0);
+    handle.close();
+    const before = disk.paths();
+    assertThrows(() => start(disk), StoreFormatError, `format ${format}`);
+    assertEquals(disk.paths(), before);
+  }
 });
 
 Deno.test("FileStore refuses data files without a manifest and leaves them alone", () => {
