@@ -91,8 +91,9 @@ export class FolderFileSystem implements FileSystem {
   }
 
   removeLater(path: string, done: (error: DiskError | null) => void): void {
-    fs.unlink(this.#absolute(path), (error) => {
-      done(error === null || error.code === "ENOENT" ? null : diskError(path, error));
+    // Deno says undefined where Node and Bun say null.
+    fs.unlink(this.#absolute(path), (error: NodeJS.ErrnoException | null | undefined) => {
+      done(!error || error.code === "ENOENT" ? null : diskError(path, error));
     });
   }
 

@@ -116,6 +116,17 @@ Deno.test("FolderFileSystem lists, renames and removes names", () =>
     assertEquals(disk.list("f"), []);
   }));
 
+Deno.test("FolderFileSystem removes a name later, also one that is gone, and says what hinders it", () =>
+  onFolder(async (disk) => {
+    const removed = (path: string) =>
+      new Promise<DiskError | null>((resolve) => disk.removeLater(path, resolve));
+    disk.open("a", "create").close();
+    disk.makeFolder("f/g");
+    assertEquals([await removed("a"), await removed("a")], [null, null]);
+    assertEquals(disk.list(""), ["f/"]);
+    assertEquals((await removed("f"))!.path, "f");
+  }));
+
 Deno.test("FolderFileSystem fails with the system's names", () =>
   onFolder((disk) => {
     disk.open("a", "create").close();
