@@ -436,6 +436,35 @@ Deno.test("type returned: nacks without end spend nothing, one reject above the 
   assertEquals(reasonOf(channel.get("dead")), "delivery_limit");
 });
 
+Deno.test("type returned waits for the first delay of a list while nothing is spent", () => {
+  const node = new TestNode();
+  const channel = node.connect().channel();
+  const delays: FieldValue = { tag: "A", value: [longField(70), longField(90)] };
+  channel.queue("q", { "x-delayed-retry-delays": delays, [TYPE]: "returned" });
+  channel.publish("q", "x");
+  for (let round = 0; round < 3; round++) {
+    channel.nack(channel.get("q")!.tag, true);
+    node.advance(69);
+    assertEquals(channel.get("q"), null);
+    node.advance(1);
+  }
+  assertEquals(countOf(channel.get("q")), undefined);
+});
+
+Deno.test("a type with a multiplier and no max grows without end", () => {
+  const node = new TestNode();
+  const channel = node.connect().channel();
+  channel.queue("q", { "x-delayed-retry-min": 10, "x-delayed-retry-multiplier": 3, [TYPE]: "all" });
+  channel.publish("q", "x");
+  for (const delayMs of [10, 30, 90]) {
+    channel.reject(channel.get("q")!.tag, true);
+    node.advance(delayMs - 1);
+    assertEquals(channel.get("q"), null);
+    node.advance(1);
+  }
+  assertEquals(countOf(channel.get("q")), longField(3));
+});
+
 Deno.test("type all takes a lost message to its limit", () => {
   const { node, channel } = scene({ [TYPE]: "all", "x-delivery-limit": 1 });
   channel.publish("q", "x");
