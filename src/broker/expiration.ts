@@ -4,15 +4,14 @@
 import { ChannelError } from "../amqp/errors.ts";
 import { PRECONDITION_FAILED } from "../amqp/reply_code.ts";
 import { decodeText } from "../lib/text.ts";
+import { EXPIRY_MS_MAX } from "./arguments/validators.ts";
 
-// As RabbitMQ: 2^32 − 1 ms, about 49.7 days.
-const EXPIRATION_MS_MAX = 4_294_967_295;
 const ZERO = 0x30;
 const NINE = 0x39;
 const MINUS = 0x2d;
 const PLUS = 0x2b;
 
-/** Reads `bytes[start, end)` as whole ms, a plus sign allowed. @throws ChannelError 406 for anything but 0 … 2^32−1 */
+/** Reads `bytes[start, end)` as whole ms, a plus sign allowed. @throws ChannelError 406 for anything but 0 … ten years */
 export function parseExpiration(bytes: Uint8Array, start: number, end: number): number {
   const digitsStart = bytes[start] === PLUS && start < end ? start + 1 : start;
   let valueMs = 0;
@@ -21,7 +20,7 @@ export function parseExpiration(bytes: Uint8Array, start: number, end: number): 
     if (digit < ZERO || digit > NINE) throw invalid(bytes, start, end);
     valueMs = valueMs * 10 + digit - ZERO;
   }
-  if (end === digitsStart || valueMs > EXPIRATION_MS_MAX) throw invalid(bytes, start, end);
+  if (end === digitsStart || valueMs > EXPIRY_MS_MAX) throw invalid(bytes, start, end);
   return valueMs;
 }
 
@@ -35,5 +34,6 @@ function reasonOf(text: string): string {
   const digits = /^[+-]?\d+/.exec(text)?.[0];
   if (digits === undefined) return "no_integer";
   if (digits.length < text.length) return `{leftover_string,<<"${text.slice(digits.length)}">>}`;
-  return text.charCodeAt(0) === MINUS ? `{value_negative,${text}}` : `{value_too_big,${text}}`;
+  const rule = text.charCodeAt(0) === MINUS ? "value_negative" : "value_too_large";
+  return `{${rule},${BigInt(text)}}`;
 }

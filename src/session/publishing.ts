@@ -5,9 +5,11 @@
 import { ChannelError, ConnectionError } from "../amqp/errors.ts";
 import { BASIC_CLASS } from "../amqp/frame.ts";
 import type { FrameParser } from "../amqp/frame_parser.ts";
-import { UNCOUNTED, writeReturn } from "../amqp/hot_frames.ts";
+import { type OutgoingMessage, UNCOUNTED, writeReturn } from "../amqp/hot_frames.ts";
 import { BASIC_PUBLISH } from "../amqp/methods_gen.ts";
 import { PROPERTY_USER_ID, readPropertyFlags } from "../amqp/properties.ts";
+import type { RawProperties } from "../amqp/raw_properties.ts";
+import { tableKey } from "../amqp/raw_table.ts";
 import {
   NO_ROUTE,
   NOT_IMPLEMENTED,
@@ -15,6 +17,7 @@ import {
   RESOURCE_ERROR,
   UNEXPECTED_FRAME,
 } from "../amqp/reply_code.ts";
+import { writePropertiesWithout } from "../amqp/rewrite_properties.ts";
 import type { MessageSource } from "../broker/publish.ts";
 import {
   PUBLISH_LOGGED,
@@ -22,6 +25,7 @@ import {
   PUBLISH_REFUSED,
   PUBLISH_ROUTED,
 } from "../broker/publish.ts";
+import { ByteWriter } from "../lib/byte_writer.ts";
 import { encodeText } from "../lib/text.ts";
 import type { Channel } from "./channel.ts";
 import { SAFE_AT_TURN_END } from "./confirms.ts";
@@ -30,6 +34,7 @@ import type { Transaction } from "./tx.ts";
 
 const METHOD_KEY_BYTES = 4;
 const NO_ROUTE_TEXT = encodeText("NO_ROUTE");
+const BCC = tableKey("BCC");
 
 /** basic.publish came. */
 export function beginPublish(channel: Channel, frame: FrameParser): void {
@@ -155,8 +160,20 @@ function returnMessage(channel: Channel, source: MessageSource): void {
   message.body = source.body;
   message.bodyStart = source.bodyStart;
   message.bodyEnd = source.bodyEnd;
+  hideBcc(message, context.properties);
   writeReturn(connection.writer(), message, NO_ROUTE, NO_ROUTE_TEXT);
   context.broker.metrics.returned++;
+}
+
+// Blind copies are nobody's to see: as in RabbitMQ a returned message does not name them.
+function hideBcc(message: OutgoingMessage, properties: RawProperties): void {
+  properties.set(message.properties, message.propertiesStart, message.propertiesEnd);
+  if (!properties.findHeader(BCC)) return;
+  const out = new ByteWriter();
+  writePropertiesWithout(out, properties, BCC);
+  message.properties = out.bytes;
+  message.propertiesStart = 0;
+  message.propertiesEnd = out.byteCount;
 }
 
 function confirm(channel: Channel, tag: number, outcome: number): void {

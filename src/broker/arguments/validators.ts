@@ -11,7 +11,7 @@ import { fieldTypeName, fieldValueTerm } from "./field_text.ts";
 export type Validator = (field: FieldValue) => string | null;
 
 /** RabbitMQ's longest TTL and expiry: ten years. */
-const EXPIRY_MS_MAX = 315_360_000_000;
+export const EXPIRY_MS_MAX = 315_360_000_000;
 
 function notAnInteger(field: FieldValue): string {
   return `"expected integer, got ${fieldTypeName(field)}"`;

@@ -70,8 +70,18 @@ Deno.test("publish() refuses CC and BCC that are no lists of keys", () => {
   t.queue("q");
   for (const name of ["CC", "BCC"]) {
     const headers = new Map([[name, textField("cc")]]);
-    assertThrows(() => t.publish("q", "m", { headers }), ChannelError, `'${name}'`);
+    const text = `invalid message: {unacceptable_type_in_header,"${name}",longstr}`;
+    assertThrows(() => t.publish("q", "m", { headers }), ChannelError, text);
   }
+});
+
+Deno.test("publish() passes over what is no key in CC and BCC, as RabbitMQ does", () => {
+  const t = new TestBroker();
+  const queues = ["cc", "bcc"].map((name) => t.queue(name));
+  const mixed = (key: string): FieldValue => ({ tag: "A", value: [longField(1), textField(key)] });
+  const headers = new Map([["CC", mixed("cc")], ["BCC", mixed("bcc")]]);
+  t.publish("q", "m", { headers });
+  assertEquals(queues.map((queue) => queue.readyCount), [1, 1]);
 });
 
 Deno.test("publish() refuses what is no expiration and says why", () => {
@@ -82,11 +92,12 @@ Deno.test("publish() refuses what is no expiration and says why", () => {
     ["", "no_integer"],
     ["+", "no_integer"],
     ["+-1", "no_integer"],
-    ["+4294967296", "{value_too_big,+4294967296}"],
+    ["+315360000001", "{value_too_large,315360000001}"],
     ["10ms", '{leftover_string,<<"ms">>}'],
     ["1.5", '{leftover_string,<<".5">>}'],
     ["-1", "{value_negative,-1}"],
-    ["4294967296", "{value_too_big,4294967296}"],
+    ["315360000001", "{value_too_large,315360000001}"],
+    ["9".repeat(30), `{value_too_large,${"9".repeat(30)}}`],
   ];
   for (const [expiration, why] of cases) {
     const text = `PRECONDITION_FAILED - invalid expiration '${expiration}': ${why}`;
