@@ -2,7 +2,7 @@
 // one predicate. Used by headers.ts, which finds the predicates worth asking by name and value.
 
 import type { FieldTable, FieldValue } from "../../amqp/field_value.ts";
-import { fieldsEqual } from "../../amqp/field_value.ts";
+import { fieldsEqual, integerOf } from "../../amqp/field_value.ts";
 import { BindingList } from "../binding.ts";
 
 /** One header a predicate looks at; `expected` of tag `V` asks for its presence only. */
@@ -50,5 +50,14 @@ export class HeaderPredicate {
 
 /** Whether a header that is there satisfies a test. */
 export function testHolds(test: HeaderTest, actual: FieldValue): boolean {
-  return test.expected.tag === "V" || fieldsEqual(test.expected, actual);
+  const { expected } = test;
+  if (expected.tag === "V" || fieldsEqual(expected, actual)) return true;
+  const number = numberOf(expected);
+  return number !== undefined && number === numberOf(actual);
+}
+
+// As in RabbitMQ 1, 1.0 and a timestamp of 1 are the same.
+function numberOf(field: FieldValue): number | bigint | undefined {
+  if (field.tag === "f" || field.tag === "d" || field.tag === "T") return field.value;
+  return integerOf(field);
 }
