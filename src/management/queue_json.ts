@@ -26,6 +26,8 @@ export function queueJson(queue: Queue, options: QueueJsonOptions): Json {
     name: queue.name,
     type: queue.args.queueType,
     arguments: fieldTableToJson(queue.args.raw),
+    // As LavinMQ names them: those of the arguments that do something.
+    effective_arguments: [...queue.args.effective.keys()],
     effective_policy_definition: {},
     policy: null,
     operator_policy: null,
@@ -75,6 +77,7 @@ export function retryQueueJson(queue: Queue, options: QueueJsonOptions): Json {
     internal: true,
     type: "classic",
     arguments: {},
+    effective_arguments: [],
     effective_policy_definition: {},
     policy: null,
     operator_policy: null,

@@ -50,6 +50,19 @@ Deno.test("GET queues/:vhost/:queue has RabbitMQ's members with its types", asyn
   assertEquals(consumer.queue, { name: "work", vhost: "/" });
 });
 
+Deno.test("GET queues/:vhost/:queue tells arguments that work from those that do nothing", async () => {
+  const management = new TestManagement();
+  const { test } = management;
+  const growth = { "x-delayed-retry-max": 9, "x-delayed-retry-multiplier": 2 };
+  test.queue("inert", { ...growth, "x-max-length": 5, "x-odd": 1 });
+  test.queue("retried", { ...growth, "x-delayed-retry-min": 1 });
+  const effective = async (name: string) =>
+    (await management.get(`/api/queues/%2F/${name}`)).effective_arguments;
+  assertEquals(await effective("inert"), ["x-max-length"]);
+  assertEquals(await effective("retried"), [...Object.keys(growth), "x-delayed-retry-min"]);
+  assertEquals(await effective("amq.retry-retried"), []);
+});
+
 Deno.test("GET queues/:vhost/:queue shows what is delayed", async () => {
   const management = withRetryingQueue();
   const due = management.test.nowMs + 500;
