@@ -8,6 +8,7 @@ import type { FrameParser } from "../../amqp/frame_parser.ts";
 import type { BasicConsume } from "../../amqp/methods_gen.ts";
 import { decodeBasicConsume, writeBasicConsumeOk } from "../../amqp/methods_gen.ts";
 import { NOT_ALLOWED, PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
+import { fieldTypeName } from "../../broker/arguments/field_text.ts";
 import { describe } from "../../broker/names.ts";
 import type { Channel } from "../channel.ts";
 import { argumentsStart } from "./arguments.ts";
@@ -80,8 +81,9 @@ function readPriority(channel: Channel, queue: string, args: FieldTable): number
   const field = args.get("x-priority");
   if (field === undefined) return 0;
   const value = integerOf(field);
-  if (typeof value === "number") return value;
-  throw invalid(channel, queue, "'x-priority'", "must be an integer");
+  if (value !== undefined) return Number(value);
+  const rule = `"expected integer, got ${fieldTypeName(field)}"`;
+  throw invalid(channel, queue, "'x-priority'", rule);
 }
 
 function invalid(channel: Channel, queue: string, name: string, rule: string): ChannelError {

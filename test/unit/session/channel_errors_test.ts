@@ -103,7 +103,7 @@ const CASES: Case[] = [
     act: (channel) =>
       channel.send(M.BASIC_CONSUME, { queue: "q", arguments: table({ "x-priority": "high" }) }),
     text: "PRECONDITION_FAILED - invalid arg 'x-priority' for queue 'q' in vhost '/': " +
-      "must be an integer",
+      '"expected integer, got longstr"',
     blame: [60, 20],
   },
   {
