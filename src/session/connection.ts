@@ -66,7 +66,7 @@ export class Connection implements Owner {
   /** By channel number. */
   readonly channels: (Channel | undefined)[] = [];
   channelCount = 0;
-  /** The method being handled: whom an error is to blame on. */
+  /** The method being handled, whom an error is to blame on; 0 while it is none. */
   methodKey = 0;
   /** The channel whose unfinished publish may point into the input. */
   attached: Channel | null = null;
@@ -161,10 +161,12 @@ export class Connection implements Owner {
     const { parser } = input;
     let spent = 0;
     do {
+      this.methodKey = 0;
       while (parser.next()) {
         spent += parser.frameByteCount;
         handleFrame(this, parser);
         if (spent >= bytesMax || !this.#canRun()) return spent;
+        this.methodKey = 0;
       }
       this.attached?.detach();
       this.attached = null;

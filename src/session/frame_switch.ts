@@ -151,6 +151,7 @@ function unexpectedFrame(frame: FrameParser): ConnectionError {
 
 function expectedContent(channel: Channel): ConnectionError {
   const { state } = channel.assembly;
+  channel.connection.methodKey = state === ASSEMBLY_IDLE ? 0 : BASIC_PUBLISH;
   let detail = "expected method frame, got non method frame instead";
   if (state === ASSEMBLY_HEADER) {
     detail = "expected content header for class 60, got non content header frame instead";

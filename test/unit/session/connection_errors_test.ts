@@ -28,24 +28,28 @@ const CASES: Case[] = [
     act: (client) => client.raw(Uint8Array.of(8, 0, 0, 0, 0, 0, 0, 0x00)),
     code: 501,
     text: "FRAME_ERROR - type 8, all octets = <<>>: {invalid_frame_end_marker,0}",
+    blame: [0, 0],
   },
   {
     name: "an unknown frame type",
     act: (client) => client.raw(frame(5, 0, new Uint8Array(0))),
     code: 501,
     text: "FRAME_ERROR - type 5, all octets = <<>>: unknown_frame",
+    blame: [0, 0],
   },
   {
     name: "a frame above frame_max",
     act: (client) => client.raw(Uint8Array.of(3, 0, 1, 0, 2, 0, 1)),
     code: 501,
     text: "FRAME_ERROR - type 3, all octets = <<>>: {frame_too_large,131073,131064}",
+    blame: [0, 0],
   },
   {
     name: "a method frame without a method",
     act: (client) => client.raw(frame(1, 1, Uint8Array.of(0, 60))),
     code: 501,
     text: "FRAME_ERROR - type 1, all octets = <<0,60>>: unknown_frame",
+    blame: [0, 0],
   },
   {
     name: "a method with too few arguments",
@@ -119,6 +123,7 @@ const CASES: Case[] = [
     act: (client) => client.raw(headerFrame(2, 1)),
     code: 504,
     text: "CHANNEL_ERROR - expected 'channel.open'",
+    blame: [0, 0],
   },
   {
     name: "a channel above channel_max",
@@ -131,12 +136,14 @@ const CASES: Case[] = [
     act: (client) => client.raw(headerFrame(1, 1)),
     code: 505,
     text: "UNEXPECTED_FRAME - expected method frame, got non method frame instead",
+    blame: [0, 0],
   },
   {
     name: "a body without a method",
     act: (client) => client.raw(frame(BODY, 1, encodeText("x"))),
     code: 505,
     text: "UNEXPECTED_FRAME - expected method frame, got non method frame instead",
+    blame: [0, 0],
   },
   {
     name: "a body before its header",
@@ -144,6 +151,7 @@ const CASES: Case[] = [
     code: 505,
     text: "UNEXPECTED_FRAME - expected content header for class 60, " +
       "got non content header frame instead",
+    blame: [60, 40],
   },
   {
     name: "a method where a header is expected",
@@ -151,24 +159,28 @@ const CASES: Case[] = [
     code: 505,
     text: "UNEXPECTED_FRAME - expected content header for class 60, " +
       "got non content header frame instead",
+    blame: [60, 40],
   },
   {
     name: "a header of another class",
     act: (client) => client.raw(joined([PUBLISH, headerFrame(1, 1, {}, 50)])),
     code: 505,
     text: "UNEXPECTED_FRAME - expected content header for class 60, got one for class 50 instead",
+    blame: [60, 40],
   },
   {
     name: "a method where a body is expected",
     act: (client) => client.raw(joined([PUBLISH, headerFrame(1, 2), PUBLISH])),
     code: 505,
     text: "UNEXPECTED_FRAME - expected content body, got non content body frame instead",
+    blame: [60, 40],
   },
   {
     name: "a second header where a body is expected",
     act: (client) => client.raw(joined([PUBLISH, headerFrame(1, 2), headerFrame(1, 2)])),
     code: 505,
     text: "UNEXPECTED_FRAME - expected content body, got non content body frame instead",
+    blame: [60, 40],
   },
   {
     name: "a body longer than announced",
@@ -183,12 +195,14 @@ const CASES: Case[] = [
     act: (client) => client.raw(headerFrame(0, 1)),
     code: 505,
     text: "UNEXPECTED_FRAME - type 2, all octets = <<0,60,0,0,0,0,0,0,0,0,0,1,0,0>>",
+    blame: [0, 0],
   },
   {
     name: "a heartbeat on a channel",
     act: (client) => client.raw(frame(HEARTBEAT, 1, new Uint8Array(0))),
     code: 505,
     text: "UNEXPECTED_FRAME - type 8, all octets = <<>>",
+    blame: [0, 0],
   },
   {
     name: "properties that do not add up",
