@@ -12,7 +12,7 @@
 // the caller again; before that it does only after retain(). An error leaves the parser useless: the
 // connection must stop reading.
 
-import { copyBytes, copyOfRange, EMPTY_BYTES, readU16, readU32 } from "../lib/bytes.ts";
+import { copyBytes, copyOfRange, dropBytes, EMPTY_BYTES, readU16, readU32 } from "../lib/bytes.ts";
 import {
   badFrameEnd,
   FRAME_END,
@@ -26,6 +26,8 @@ import {
 } from "./frame.ts";
 
 const CARRY_BYTES_MIN = 512;
+// Small ones are cheap to collect.
+const DROPPED_BYTES_MIN = 16_384;
 
 /** An incremental frame parser; one per connection. */
 export class FrameParser {
@@ -98,9 +100,15 @@ export class FrameParser {
     this.#isChunkOwned = true;
   }
 
-  /** Gives back storage that an idle connection does not need; call it now and then. */
+  /**
+   * Gives back storage that an idle connection does not need; call it now and then, when the frame shown
+   * last is done with.
+   */
   trim(): void {
-    if (this.#carryCount === 0) this.#carry = EMPTY_BYTES;
+    if (this.#carryCount === 0) {
+      if (this.#carry.length >= DROPPED_BYTES_MIN) dropBytes(this.#carry);
+      this.#carry = EMPTY_BYTES;
+    }
     if (this.#at < this.#end) return;
     this.#chunk = this.buffer = EMPTY_BYTES;
     this.#at =
@@ -166,6 +174,7 @@ export class FrameParser {
     if (needed > this.#carry.length) {
       const grown = new Uint8Array(Math.max(needed, this.#carry.length * 2, CARRY_BYTES_MIN));
       grown.set(this.#carry.subarray(0, this.#carryCount));
+      if (this.#carry.length >= DROPPED_BYTES_MIN) dropBytes(this.#carry);
       this.#carry = grown;
     }
     copyBytes(this.#carry, this.#carryCount, this.#chunk, this.#at, this.#at + byteCount);

@@ -4,12 +4,14 @@
 // the first write, so an idle writer owns none.
 
 import { assert } from "./assert.ts";
-import { copyBytes, copyOfRange, EMPTY_BYTES, putI64, putU16, putU32 } from "./bytes.ts";
+import { copyBytes, copyOfRange, dropBytes, EMPTY_BYTES, putI64, putU16, putU32 } from "./bytes.ts";
 import { encodeTextInto } from "./text.ts";
 
 const CAPACITY_MIN = 256;
 // What `take` expects the next round to need is bounded, so that one burst does not stay forever.
 const EXPECTED_BYTES_MAX = 1024 * 1024;
+// Storage that was outgrown and is larger than this is given back at once.
+const DROPPED_BYTES_MIN = 65_536;
 const SHORT_STRING_BYTES_MAX = 255;
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
@@ -39,6 +41,7 @@ export class ByteWriter {
   #grow(needed: number): void {
     const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2, this.#nextCapacity));
     grown.set(this.bytes.subarray(0, this.byteCount));
+    if (this.bytes.length >= DROPPED_BYTES_MIN) dropBytes(this.bytes);
     this.bytes = grown;
   }
 

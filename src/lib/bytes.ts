@@ -10,6 +10,17 @@ const TWO_POW_32 = 0x1_0000_0000;
 /** No bytes at all: a shared empty array, never to be written to. */
 export const EMPTY_BYTES: Uint8Array = new Uint8Array(0);
 
+/**
+ * Gives the memory of `bytes` back at once, where a garbage collector would leave it lying for a while:
+ * runtimes collect by the size of their heap, of which large buffers are no part. For buffers that
+ * nobody looks at any more; a view into something larger stays as it is.
+ */
+export function dropBytes(bytes: Uint8Array): void {
+  const { buffer } = bytes;
+  const isWhole = bytes.byteLength === buffer.byteLength && bytes.byteLength > 0;
+  if (isWhole && buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
+
 /** Reads an unsigned 16-bit integer at `at`; the caller has checked the bounds. */
 export function readU16(bytes: Uint8Array, at: number): number {
   return (bytes[at]! << 8) | bytes[at + 1]!;

@@ -6,6 +6,7 @@ import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import process from "node:process";
 import { assert } from "../lib/assert.ts";
+import { dropBytes } from "../lib/bytes.ts";
 import {
   checkPath,
   DiskError,
@@ -182,6 +183,7 @@ class FolderFile implements FileHandle {
       this.#ended();
       if (error) done({ bytes: null, error: diskError(this.path, error) });
       else done({ bytes: bytes.subarray(0, filled), error: null });
+      dropBytes(bytes);
     };
     next();
   }

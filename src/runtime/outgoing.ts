@@ -3,6 +3,8 @@
 // are kept and swapped for an empty one, small writes are collected so that a client which does not
 // read cannot pin one large buffer per turn. It never writes anything itself.
 
+import { dropBytes } from "../lib/bytes.ts";
+
 /** Below this many bytes a waiting write is copied instead of its buffer being kept. */
 const COPY_BYTES_MAX = 16_384;
 
@@ -23,6 +25,7 @@ function giveBuffer(buffer: Uint8Array): void {
   const isPoolable = buffer.byteLength === POOLED_BYTES &&
     buffer.buffer.byteLength === POOLED_BYTES;
   if (isPoolable && pool.length < POOL_COUNT_MAX) pool.push(buffer);
+  else if (buffer.byteLength >= POOLED_BYTES) dropBytes(buffer);
 }
 
 /** A run of waiting bytes: `buffer[start, end)`. */

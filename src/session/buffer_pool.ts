@@ -2,10 +2,10 @@
 // which it writes and gives it back once the transport has taken the bytes, so an idle connection
 // owns none. It never looks into a buffer.
 
-import { EMPTY_BYTES } from "../lib/bytes.ts";
+import { dropBytes, EMPTY_BYTES } from "../lib/bytes.ts";
 
 const BUFFER_BYTES = 65_536;
-// A buffer that grew beyond this goes to the garbage collector: one huge message must not pin it.
+// A buffer that grew beyond this is given back: one huge message must not pin it.
 const BUFFER_BYTES_MAX = 1_048_576;
 const BUFFER_COUNT_MAX = 32;
 
@@ -22,6 +22,7 @@ export class BufferPool {
   give(buffer: Uint8Array): void {
     const isUsable = buffer.length >= BUFFER_BYTES && buffer.length <= BUFFER_BYTES_MAX;
     if (isUsable && this.#buffers.length < BUFFER_COUNT_MAX) this.#buffers.push(buffer);
+    else dropBytes(buffer);
   }
 
   /** What an outbox holds while nothing is written. */

@@ -3,7 +3,7 @@
 // Knows no frames' meaning.
 
 import { FrameParser } from "../amqp/frame_parser.ts";
-import { EMPTY_BYTES } from "../lib/bytes.ts";
+import { dropBytes, EMPTY_BYTES } from "../lib/bytes.ts";
 import type { Transport } from "./transport.ts";
 
 /** Hold: memory is short and the client has published. */
@@ -14,6 +14,9 @@ export const HOLD_OUTPUT = 2;
 export const HOLD_STORE = 4;
 /** Hold: consumers have to make up for what the client has published. */
 export const HOLD_ADMISSION = 8;
+
+// Small chunks are cheap to collect.
+const DROPPED_BYTES_MIN = 16_384;
 
 /** The input of one connection. */
 export class Input {
@@ -53,8 +56,12 @@ export class Input {
     this.parser.push(chunk, 0, chunk.length);
   }
 
-  /** The current chunk has no more whole frame: goes to the next one; false if there is none. */
+  /**
+   * The current chunk has no more whole frame, and nothing points into it: goes to the next one; false
+   * if there is none.
+   */
   advance(): boolean {
+    if (this.#chunk.length >= DROPPED_BYTES_MIN) dropBytes(this.#chunk);
     this.#chunk = EMPTY_BYTES;
     const next = this.#waiting.shift();
     if (next === undefined) {

@@ -9,7 +9,7 @@ import type { ContentHeader } from "../amqp/content_header.ts";
 import { ConnectionError } from "../amqp/errors.ts";
 import { UNEXPECTED_FRAME } from "../amqp/reply_code.ts";
 import { emptySource, type MessageSource } from "../broker/publish.ts";
-import { copyBytes, EMPTY_BYTES } from "../lib/bytes.ts";
+import { copyBytes, dropBytes, EMPTY_BYTES } from "../lib/bytes.ts";
 
 /** No publish has begun. */
 export const ASSEMBLY_IDLE = 0;
@@ -96,6 +96,7 @@ export class PublishAssembly {
       const grown = new Uint8Array(capacity);
       grown.set(this.#stage.subarray(0, this.receivedBytes));
       this.heldBytes += grown.length - this.#stage.length;
+      dropBytes(this.#stage);
       this.#stage = grown;
     }
     copyBytes(this.#stage, this.receivedBytes, bytes, start, end);
@@ -129,6 +130,7 @@ export class PublishAssembly {
     this.state = ASSEMBLY_IDLE;
     this.receivedBytes = 0;
     this.#bodyBytes = 0;
+    if (this.#stage.length > 0) dropBytes(this.#stage);
     this.#stage = EMPTY_BYTES;
     this.#headBytes = 0;
     this.heldBytes = 0;

@@ -3,6 +3,7 @@
 // without telling any queue. The memory store owns it; it never knows queues or positions.
 
 import { assert } from "../lib/assert.ts";
+import { dropBytes } from "../lib/bytes.ts";
 import {
   Block,
   holderCountAt,
@@ -40,6 +41,11 @@ export class Arena {
   readonly #pool: Block[] = [];
   readonly #references = new ReferenceTable();
   #current: Block;
+  /**
+   * Where stubs go, so that they do not keep blocks of contents that are given up; none before the
+   * first one.
+   */
+  #stubs: Block | null = null;
   #victim: Block | null = null;
   #victimAt = 0;
   #heldBytes = 0;
@@ -120,7 +126,7 @@ export class Arena {
 
   /** Takes in a record whose parts are on a disk; returns its body reference. */
   appendStub(meta: StubMeta, holderCount: number): number {
-    const block = this.#blockFor(STUB_BYTES);
+    const block = this.#blockForStub();
     const ref = this.#references.allocate();
     const at = writeStub(block, meta, ref);
     this.#place(ref, block, at, holderCount);
@@ -130,7 +136,7 @@ export class Arena {
   /** Gives up the parts of a record that a disk has; its body reference stays. */
   evict(ref: number, meta: StubMeta): void {
     const holderCount = this.#drop(ref);
-    const block = this.#blockFor(STUB_BYTES);
+    const block = this.#blockForStub();
     this.#place(ref, block, writeStub(block, meta, ref), holderCount);
   }
 
@@ -176,7 +182,9 @@ export class Arena {
   }
 
   #moveOut(victim: Block, at: number): void {
-    const target = this.#blockFor(recordBytesAt(victim, at));
+    const target = isStubAt(victim, at)
+      ? this.#blockForStub()
+      : this.#blockFor(recordBytesAt(victim, at));
     const to = moveRecord(victim, at, target);
     this.#references.place(recordRefAt(target, to), target.index, to);
     setHolderCountAt(victim, at, 0);
@@ -188,7 +196,7 @@ export class Arena {
     if (this.#heldBytes <= heldBytesMax) return false;
     let best: Block | null = null;
     for (const block of this.#blocks) {
-      if (block === undefined || block === this.#current) continue;
+      if (block === undefined || block === this.#current || block === this.#stubs) continue;
       if (block.capacityBytes !== BLOCK_BYTES) continue;
       if (best === null || block.liveBytes < best.liveBytes) best = block;
     }
@@ -209,6 +217,13 @@ export class Arena {
     return this.#current;
   }
 
+  #blockForStub(): Block {
+    const stubs = this.#stubs;
+    if (stubs !== null && stubs.usedBytes + STUB_BYTES <= BLOCK_BYTES) return stubs;
+    this.#stubs = this.#openBlock(BLOCK_BYTES);
+    return this.#stubs;
+  }
+
   #openBlock(capacityBytes: number): Block {
     this.#heldBytes += capacityBytes;
     if (capacityBytes === BLOCK_BYTES) {
@@ -227,11 +242,16 @@ export class Arena {
 
   #emptied(block: Block): void {
     if (block === this.#current) return;
+    if (block === this.#stubs) this.#stubs = null;
     if (block === this.#victim) this.#victim = null;
     this.#heldBytes -= block.capacityBytes;
     this.#blocks[block.index] = undefined;
     const isPooled = block.capacityBytes === BLOCK_BYTES && this.#pool.length < POOLED_BLOCKS_MAX;
-    if (isPooled) this.#pool.push(block);
-    else this.#freeIndexes.push(block.index);
+    if (isPooled) {
+      this.#pool.push(block);
+    } else {
+      this.#freeIndexes.push(block.index);
+      dropBytes(block.bytes);
+    }
   }
 }

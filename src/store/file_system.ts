@@ -37,7 +37,10 @@ export interface FileHandle {
   sync(done: (error: DiskError | null) => void): void;
   /** The same, at once: for small files that everything hangs on. @throws DiskError */
   syncNow(): void;
-  /** Reads up to `length` bytes at `offset`, fewer at the end of the file; the bytes are the caller's. */
+  /**
+   * Reads up to `length` bytes at `offset`, fewer at the end of the file. The bytes are lent: they are
+   * gone when `done` returns.
+   */
   read(offset: number, length: number, done: (result: ReadResult) => void): void;
   /** The same, at once: for recovery, before anything is served. @throws DiskError */
   readNow(offset: number, length: number): Uint8Array;

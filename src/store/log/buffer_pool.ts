@@ -1,6 +1,8 @@
 // Buffers for batches, used in turn: the commit log fills one while others wait to be safe. Large ones
 // are not kept, so that one huge batch does not stay for ever.
 
+import { dropBytes } from "../../lib/bytes.ts";
+
 const BUFFERS_MAX = 8;
 const BUFFER_BYTES_MIN = 64 * 1024;
 const BUFFER_BYTES_MAX = 1024 * 1024;
@@ -35,5 +37,6 @@ export class BufferPool {
     this.#outCount--;
     const isKept = this.#buffers.length < BUFFERS_MAX && buffer.length <= BUFFER_BYTES_MAX;
     if (isKept) this.#buffers.push(buffer);
+    else dropBytes(buffer);
   }
 }

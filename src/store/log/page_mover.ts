@@ -39,7 +39,8 @@ export class PageMover {
   readonly #out = new ByteWriter();
   #victim: DataFile | null = null;
   #left: Page[] = [];
-  #read: { page: Page; bytes: Uint8Array }[] = [];
+  /** Pages in `#out`, which are to be written. */
+  #read: Copy[] = [];
   #readingCount = 0;
   #group: Group | null = null;
   #hasFailed = false;
@@ -104,7 +105,7 @@ export class PageMover {
           const { bytes } = result;
           const isPage = bytes !== null && bytes.length === byteLength &&
             readU32(bytes, 0) === PAGE_MAGIC;
-          if (isPage) this.#read.push({ page, bytes });
+          if (isPage && this.#isThere(page)) this.#add(page, bytes);
           this.#parts.wake();
         });
       }
@@ -116,6 +117,12 @@ export class PageMover {
     return this.#readingCount === 0;
   }
 
+  #add(page: Page, bytes: Uint8Array): void {
+    if (this.#read.length === 0) this.#out.reset();
+    this.#read.push({ page, offset: this.#out.byteCount });
+    this.#out.all(bytes);
+  }
+
   #isThere(page: Page): boolean {
     return page.state !== PAGE_GONE && page.place.file === this.#victim!.number;
   }
@@ -123,14 +130,8 @@ export class PageMover {
   #write(): boolean {
     const { segments } = this.#parts;
     const out = this.#out;
-    const copies: Copy[] = [];
-    out.reset();
-    for (const { page, bytes } of this.#read.splice(0)) {
-      if (!this.#isThere(page)) continue;
-      copies.push({ page, offset: out.byteCount });
-      out.all(bytes);
-    }
-    if (copies.length === 0) return true;
+    const copies = this.#read;
+    this.#read = [];
     const { generation } = segments;
     try {
       const { file, offset } = segments.append(out.bytes, out.byteCount);

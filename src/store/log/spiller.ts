@@ -2,6 +2,7 @@
 // they can be given up under pressure. The evictor chooses them one by one; nothing is synced or logged
 // for them, and after a restart nobody knows them.
 
+import { dropBytes, EMPTY_BYTES } from "../../lib/bytes.ts";
 import type { Arena } from "../arena.ts";
 import type { RecordView } from "../port.ts";
 import { emptyView } from "../views.ts";
@@ -64,6 +65,8 @@ export class Spiller {
       file.liveBytes += recordBytes;
       written(ref);
     }
-    if (out.bytes.length > KEPT_BYTES_MAX) this.#writer.open(new Uint8Array(0));
+    if (out.bytes.length <= KEPT_BYTES_MAX) return;
+    dropBytes(out.bytes);
+    this.#writer.open(EMPTY_BYTES);
   }
 }

@@ -2,6 +2,7 @@
 // operation asks the disk first whether it happens, fails or is where the process dies.
 
 import { assert } from "../../../src/lib/assert.ts";
+import { dropBytes } from "../../../src/lib/bytes.ts";
 import { DiskError, type FileHandle, type ReadResult } from "../../../src/store/file_system.ts";
 import type { FileContent } from "./content.ts";
 import type { OperationKind } from "./faults.ts";
@@ -94,8 +95,11 @@ export class MemoryHandle implements FileHandle {
     this.#requireOpen();
     const code = this.#disk.plannedError("read", this.path);
     this.#disk.later(() => {
-      if (code === null) done({ bytes: this.#content.read(offset, length), error: null });
-      else done({ bytes: null, error: new DiskError(code, this.path) });
+      if (code !== null) return done({ bytes: null, error: new DiskError(code, this.path) });
+      const bytes = this.#content.read(offset, length);
+      done({ bytes, error: null });
+      // Whoever kept them finds nothing there.
+      dropBytes(bytes);
     });
   }
 

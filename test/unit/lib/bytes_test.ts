@@ -6,6 +6,7 @@ import {
   bytesEqual,
   copyBytes,
   copyOfRange,
+  dropBytes,
   hashBytes,
   putI64,
   putU16,
@@ -102,4 +103,15 @@ Deno.test("copyOfRange() shares no memory when the bytes are a subclass that sli
   const copy = copyOfRange(bytes, 1, 3);
   bytes.fill(9);
   assertEquals(copy, Uint8Array.of(2, 3));
+});
+
+Deno.test("dropBytes() gives back what is a whole buffer and leaves views alone", () => {
+  const bytes = new Uint8Array(100_000);
+  const view = new Uint8Array(100).subarray(10, 20);
+  const empty = new Uint8Array(0);
+  for (const one of [bytes, view, empty]) dropBytes(one);
+  assertEquals(bytes.length, 0);
+  assertEquals(bytes.buffer.byteLength, 0);
+  assertEquals(view.length, 10);
+  dropBytes(bytes);
 });

@@ -29,8 +29,13 @@ function synced(handle: FileHandle): Promise<DiskError | null> {
   return new Promise((resolve) => handle.sync(resolve));
 }
 
+// What a read gives is lent, so a copy of it is what can be looked at later.
 function read(handle: FileHandle, offset: number, length: number): Promise<ReadResult> {
-  return new Promise((resolve) => handle.read(offset, length, resolve));
+  return new Promise((resolve) => {
+    handle.read(offset, length, (result) => {
+      resolve(result.bytes === null ? result : { bytes: result.bytes.slice(), error: null });
+    });
+  });
 }
 
 Deno.test("FolderFileSystem writes at offsets and reads back, now and later", () =>
@@ -48,6 +53,21 @@ Deno.test("FolderFileSystem writes at offsets and reads back, now and later", ()
     assertEquals(await read(handle, 1, 2), { bytes: new Uint8Array([4, 5]), error: null });
     assertEquals(await synced(handle), null);
     handle.syncNow();
+    handle.close();
+  }));
+
+Deno.test("FileHandle.read() lends its bytes and takes them back", () =>
+  onFolder(async (disk) => {
+    const handle = disk.open("a", "create");
+    handle.write(BYTES, 0, 8, 0);
+    let lent: Uint8Array | null = null;
+    const length = await new Promise((resolve) => {
+      handle.read(2, 4, ({ bytes }) => {
+        lent = bytes;
+        resolve(bytes!.length);
+      });
+    });
+    assertEquals([length, lent!], [4, new Uint8Array(0)]);
     handle.close();
   }));
 
