@@ -13,6 +13,8 @@ import { Server } from "./server.ts";
 import { StorageError, storageOf } from "./storage.ts";
 import { VERSION } from "./version.ts";
 
+const SAME_SIGNAL_MS = 300;
+
 async function main(runtime: Runtime): Promise<void> {
   const { process } = runtime;
   const command = loadCommand({
@@ -69,19 +71,27 @@ async function run(runtime: Runtime, config: Config): Promise<void> {
     seed: crypto.getRandomValues(new Uint32Array(1))[0]!,
     onFatal: () => process.exit(1),
   });
-  stopOnSignal(runtime, server, logger);
+  stopOnSignal(runtime, server, { logger, clock });
   const amqp = formatAddress(server.amqp.host, server.amqp.port);
   const http = formatAddress(server.http!.host, server.http!.port);
   process.writeOut(`reprise ready amqp=${amqp} http=${http}\n`);
 }
 
-function stopOnSignal(runtime: Runtime, server: Server, logger: LineLogger): void {
+function stopOnSignal(
+  runtime: Runtime,
+  server: Server,
+  { logger, clock }: { logger: LineLogger; clock: SystemClock },
+): void {
   const { process } = runtime;
-  let isStopping = false;
+  let askedMs = -1;
   process.onSignal((signal) => {
-    // Who asks twice does not want to wait for clients that do not answer.
-    if (isStopping) process.exit(1);
-    isStopping = true;
+    if (askedMs >= 0) {
+      // Who asks twice does not want to wait for clients that do not answer. What comes at once is the
+      // same signal again: sent to the whole group, and passed on by what started the broker.
+      if (clock.monotonicMs() - askedMs >= SAME_SIGNAL_MS) process.exit(1);
+      return;
+    }
+    askedMs = clock.monotonicMs();
     logger.log("info", "stopping", { signal });
     server.stop().then(() => process.exit(0), (error: unknown) => {
       logger.log("error", "could not stop in order", { error: describe(error) });
