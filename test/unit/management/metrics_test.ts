@@ -41,6 +41,65 @@ Deno.test("GET metrics counts retries and measures queues", async () => {
   assertMatch(page.text, /rabbitmq_identity_info\{rabbitmq_node="rabbit@test",/);
 });
 
+/** Fields of Metrics by the sample that shows them. */
+const COUNTERS = {
+  rabbitmq_connections_opened_total: "connectionsOpened",
+  rabbitmq_connections_closed_total: "connectionsClosed",
+  rabbitmq_channels_opened_total: "channelsOpened",
+  rabbitmq_channels_closed_total: "channelsClosed",
+  rabbitmq_queues_declared_total: "queuesDeclared",
+  rabbitmq_queues_created_total: "queuesCreated",
+  rabbitmq_queues_deleted_total: "queuesDeleted",
+  'rabbitmq_global_messages_received_total{protocol="amqp091"}': "published",
+  'rabbitmq_global_messages_confirmed_total{protocol="amqp091"}': "confirmed",
+  'rabbitmq_global_messages_unroutable_returned_total{protocol="amqp091"}': "returned",
+  'rabbitmq_global_messages_unroutable_dropped_total{protocol="amqp091"}': "unroutableDropped",
+  'rabbitmq_global_messages_delivered_consume_manual_ack_total{protocol="amqp091"}': "delivered",
+  'rabbitmq_global_messages_delivered_consume_auto_ack_total{protocol="amqp091"}': "deliveredNoAck",
+  'rabbitmq_global_messages_delivered_get_manual_ack_total{protocol="amqp091"}': "got",
+  'rabbitmq_global_messages_delivered_get_auto_ack_total{protocol="amqp091"}': "gotNoAck",
+  'rabbitmq_global_messages_get_empty_total{protocol="amqp091"}': "getEmpty",
+  'rabbitmq_global_messages_redelivered_total{protocol="amqp091"}': "redelivered",
+  'rabbitmq_global_messages_acknowledged_total{protocol="amqp091"}': "acked",
+  rabbitmq_global_messages_dead_lettered_rejected_total: "deadLetteredRejected",
+  rabbitmq_global_messages_dead_lettered_expired_total: "deadLetteredExpired",
+  rabbitmq_global_messages_dead_lettered_maxlen_total: "deadLetteredMaxlen",
+  rabbitmq_global_messages_dead_lettered_delivery_limit_total: "deadLetteredDeliveryLimit",
+  reprise_dead_letters_dropped_total: "deadLettersDropped",
+  reprise_retry_scheduled_total: "retryScheduled",
+  reprise_retry_redelivered_total: "retryRedelivered",
+  reprise_retry_exhausted_total: "retryExhausted",
+  reprise_retry_expired_total: "retryExpired",
+  reprise_retry_store_failures_total: "retryStoreFailures",
+  reprise_retry_over_limit_total: "retryOverLimit",
+  reprise_retry_delayed_again_total: "retryDelayedAgain",
+} as const;
+
+Deno.test("GET metrics shows each counter under its own name", async () => {
+  const management = new TestManagement();
+  const { metrics } = management.test.broker;
+  const fields = Object.values(COUNTERS);
+  // Powers of two: no sum of others is one of them.
+  fields.forEach((field, index) => metrics[field] = 2 ** (index + 1));
+  metrics.retryLatenessSeconds.observe(0.003);
+  metrics.retryAttempts.observe(7);
+  const { text } = await management.request("/metrics");
+  for (const [sample, field] of Object.entries(COUNTERS)) {
+    assertStringIncludes(text, `\n${sample} ${metrics[field]}\n`);
+  }
+  const { delivered, deliveredNoAck, got, gotNoAck } = metrics;
+  const all = delivered + deliveredNoAck + got + gotNoAck;
+  const routed = metrics.published - metrics.returned - metrics.unroutableDropped;
+  for (
+    const line of [
+      `rabbitmq_global_messages_delivered_total{protocol="amqp091"} ${all}`,
+      `rabbitmq_global_messages_routed_total{protocol="amqp091"} ${routed}`,
+      "reprise_retry_lateness_seconds_sum 0.003",
+      "reprise_retry_attempts_sum 7",
+    ]
+  ) assertStringIncludes(text, `\n${line}\n`);
+});
+
 const STORAGE: StorageInfo = {
   folder: "/data",
   isSynced: true,
