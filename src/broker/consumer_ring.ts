@@ -69,15 +69,23 @@ export class ConsumerRing {
 
   /** The consumer whose turn it is, or null when none has capacity. */
   next(): Consumer | null {
+    const ring = this.#ringInTurn();
+    return ring === null ? null : ring.waiting[ring.next++]!;
+  }
+
+  /** Whether there is one that has capacity; it stays its turn. */
+  hasCapacity(): boolean {
+    return this.#ringInTurn() !== null;
+  }
+
+  // The ring whose next consumer has capacity.
+  #ringInTurn(): PriorityRing | null {
     for (const ring of this.#rings) {
       const waiting = ring.waiting;
       while (waiting.length > 0) {
         if (ring.next >= waiting.length) ring.next = 0;
         const consumer = waiting[ring.next]!;
-        if (consumer.hasCapacity()) {
-          ring.next++;
-          return consumer;
-        }
+        if (consumer.hasCapacity()) return ring;
         consumer.isBlocked = true;
         takeOut(ring, ring.next);
       }

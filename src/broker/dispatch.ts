@@ -14,7 +14,7 @@ export function dispatchQueue(queue: Queue, delivery: Delivery): void {
   if (consumers.count === 0) return;
   while (lane.head(queue) === HEAD_READY) {
     if (!store.open(lane.headRef, delivery.view)) {
-      store.requestHead(lane, queue);
+      if (consumers.hasCapacity()) store.requestHead(lane, queue);
       return;
     }
     // A time to live of 0 means "only if deliverable at once": in the turn of its arrival a message

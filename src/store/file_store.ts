@@ -110,7 +110,13 @@ export class FileStore implements Store, LogListener {
       release: (ref, queueId) => this.release(ref, queueId),
       emptied: (file) => this.#keeper.emptied(file),
     });
-    this.#keeper = new Keeper({ ...parts, manifest, definitions, paging: this.#paging });
+    this.#keeper = new Keeper({
+      ...parts,
+      manifest,
+      definitions,
+      paging: this.#paging,
+      ahead: this.#reads.ahead,
+    });
   }
 
   /**
@@ -178,6 +184,7 @@ export class FileStore implements Store, LogListener {
 
   release(ref: number, queueId: number): void {
     const file = this.#holdings.fileOf(ref);
+    if (this.#reads.ahead.count > 0) this.#reads.ahead.used(ref);
     if (file !== 0) this.#holdings.remove(ref, queueId);
     if (!this.#arena.release(ref) || file === 0) return;
     this.entries.freed(ref);
@@ -190,6 +197,7 @@ export class FileStore implements Store, LogListener {
   }
 
   open(ref: number, view: RecordView): boolean {
+    if (this.#reads.ahead.count > 0) this.#reads.ahead.used(ref);
     return this.#arena.open(ref, view);
   }
 

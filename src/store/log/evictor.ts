@@ -9,6 +9,7 @@ import { DiskError } from "../file_system.ts";
 import type { RecordView } from "../port.ts";
 import { emptyView } from "../views.ts";
 import type { Holdings } from "./holdings.ts";
+import type { ReadAhead } from "./read_ahead.ts";
 import { Spiller } from "./spiller.ts";
 import type { SegmentWriter } from "./segment_writer.ts";
 
@@ -23,6 +24,7 @@ export interface EvictorParts {
   options: { logger: Logger; residentBytesMax: number };
   arena: Arena;
   holdings: Holdings;
+  ahead: ReadAhead;
   segments: SegmentWriter;
   seed: number;
 }
@@ -68,8 +70,9 @@ export class Evictor {
   }
 
   #look(ref: number, recordBytesMin: number, spilledBytesMin: number): void {
-    const { arena, holdings } = this.#parts;
+    const { ahead, arena, holdings } = this.#parts;
     if (!arena.isAlive(ref) || !arena.isResident(ref)) return;
+    if (ahead.count > 0 && ahead.has(ref)) return;
     if (holdings.fileOf(ref) !== 0) {
       if (holdings.recordBytesOf(ref) >= recordBytesMin) this.#evict(ref);
       return;

@@ -15,6 +15,7 @@ import { type Manifest, writeManifest } from "./manifest.ts";
 import { Mover } from "./mover.ts";
 import type { Paging } from "./paging.ts";
 import { Removals } from "./removals.ts";
+import type { ReadAhead } from "./read_ahead.ts";
 import { Room } from "./room.ts";
 import type { StoreSizes } from "./sizes.ts";
 import { HoldingsSource } from "./snapshot_source.ts";
@@ -35,6 +36,7 @@ export interface KeeperParts {
   definitions: Definitions;
   lanes: ReadonlyMap<number, Lane>;
   paging: Paging;
+  ahead: ReadAhead;
   /** Brings a record into memory and calls back in a later turn. */
   load: (ref: number, done: (error: Error | null) => void) => void;
   wake: () => void;

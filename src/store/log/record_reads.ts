@@ -1,16 +1,18 @@
 // The records on their way into memory, and who waits for each. When a queue reaches a head that is on
 // disk alone, those behind it are read as well, with one read where they lie together, because they are
-// wanted next. FileStore asks; the answer comes in a later turn.
+// wanted next; how many, says ReadAhead. FileStore asks; the answer comes in a later turn.
 
 import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";
 import type { ReadWaiter, ReadyLane } from "../port.ts";
 import type { DataFiles } from "./data_files.ts";
 import type { Holdings } from "./holdings.ts";
+import { ReadAhead } from "./read_ahead.ts";
 import { RecordFiles, type RecordPlace, type RecordResult } from "./record_files.ts";
 
-const AHEAD_RECORDS = 256;
 const AHEAD_BYTES = 1024 * 1024;
+// Of the memory that contents may take, what is read before it is needed.
+const AHEAD_PART = 4;
 // Nothing is read ahead while this much is under way: memory is given up again no faster.
 const UNDER_WAY_BYTES = 4 * 1024 * 1024;
 // Records of other queues that lie in between are read along up to here.
@@ -18,6 +20,7 @@ const GAP_BYTES_MAX = 16 * 1024;
 
 /** What {@link RecordReads} are made of. */
 export interface RecordReadsParts {
+  options: { residentBytesMax: number };
   arena: Arena;
   holdings: Holdings;
   files: DataFiles;
@@ -33,6 +36,7 @@ interface Wanted extends RecordPlace {
 
 /** Brings records back into memory. */
 export class RecordReads {
+  readonly ahead: ReadAhead;
   readonly #parts: RecordReadsParts;
   readonly #records: RecordFiles;
   /** Who waits, by reference; nobody for what is read ahead. */
@@ -41,15 +45,14 @@ export class RecordReads {
 
   constructor(parts: RecordReadsParts) {
     this.#parts = parts;
+    this.ahead = new ReadAhead(parts.options.residentBytesMax / AHEAD_PART);
     this.#records = new RecordFiles(parts.files, parts.seed);
   }
 
   /** Asks for a record; see Store. */
   request(ref: number, waiter: ReadWaiter): void {
     if (this.#joins(ref, waiter)) return;
-    const wanted = this.#want(ref, [waiter]);
-    this.#bytesUnderWay += wanted.recordBytes;
-    this.#read([wanted]);
+    this.#read([this.#want(ref, [waiter])]);
   }
 
   /** Asks for the record of a loaded head, and for some of those behind it; see Store. */
@@ -58,15 +61,22 @@ export class RecordReads {
     if (this.#joins(headRef, waiter)) return;
     const head = this.#want(headRef, [waiter]);
     const wanted = [head];
-    const aheadBytesMax = Math.min(AHEAD_BYTES, UNDER_WAY_BYTES - this.#bytesUnderWay);
-    let byteCount = head.recordBytes;
-    lane.peek(AHEAD_RECORDS, (ref) => {
-      if (byteCount >= aheadBytesMax || !this.#isMissing(ref)) return;
-      const ahead = this.#want(ref, []);
-      wanted.push(ahead);
-      byteCount += ahead.recordBytes;
+    const { ahead } = this;
+    const underWayBytes = this.#bytesUnderWay + head.recordBytes;
+    const bytesMax = Math.min(AHEAD_BYTES, UNDER_WAY_BYTES - underWayBytes, ahead.freeBytes / 2);
+    let byteCount = 0;
+    // One more, because the head is visited, too.
+    lane.peek(ahead.recordsFor(lane) + 1, (ref) => {
+      if (byteCount >= bytesMax || !this.#isMissing(ref)) return;
+      const next = this.#placeOf(ref);
+      const gapBytes = gapBetween(wanted.at(-1)!, next);
+      byteCount += next.recordBytes + (gapBytes <= GAP_BYTES_MAX ? gapBytes : 0);
+      // Whoever stands behind one that does not fit is not wanted before it.
+      if (byteCount > bytesMax) return;
+      this.#waiters.set(ref, []);
+      ahead.add(lane, ref, next.recordBytes);
+      wanted.push(next);
     });
-    this.#bytesUnderWay += byteCount;
     for (const run of runsOf(wanted)) this.#read(run);
   }
 
@@ -86,8 +96,12 @@ export class RecordReads {
   }
 
   #want(ref: number, waiters: ReadWaiter[]): Wanted {
-    const { holdings } = this.#parts;
     this.#waiters.set(ref, waiters);
+    return this.#placeOf(ref);
+  }
+
+  #placeOf(ref: number): Wanted {
+    const { holdings } = this.#parts;
     return {
       ref,
       file: holdings.fileOf(ref),
@@ -97,7 +111,13 @@ export class RecordReads {
   }
 
   #read(run: readonly Wanted[]): void {
+    const last = run.at(-1)!;
+    let byteCount = last.offset + last.recordBytes - run[0]!.offset;
+    this.#bytesUnderWay += byteCount;
     this.#records.read(run, (wanted, result) => {
+      // All of them come together.
+      this.#bytesUnderWay -= byteCount;
+      byteCount = 0;
       // One bad sector is not to keep its neighbours from being read.
       const isRetried = result.error !== null && run.length > 1;
       if (isRetried && this.#waiters.get(wanted.ref)!.length > 0) this.#read([wanted]);
@@ -109,13 +129,13 @@ export class RecordReads {
 
   #arrived(wanted: Wanted, { message, error }: RecordResult): void {
     const { arena, holdings, logger } = this.#parts;
-    const { ref, file, offset, recordBytes } = wanted;
+    const { ref, file, offset } = wanted;
     const waiters = this.#waiters.get(ref)!;
     this.#waiters.delete(ref);
-    this.#bytesUnderWay -= recordBytes;
     // A reference that was freed meanwhile may name another message now: whoever waits looks again.
     const isSame = holdings.fileOf(ref) === file && holdings.offsetOf(ref) === offset;
     if (isSame && message !== null && !arena.isResident(ref)) arena.fill(ref, message);
+    else this.ahead.used(ref);
     if (error !== null && waiters.length > 0) {
       logger.log("error", "cannot read a message", { error: error.message });
     }
@@ -130,14 +150,16 @@ export class RecordReads {
 function runsOf(wanted: Wanted[]): Wanted[][] {
   wanted.sort((a, b) => a.file - b.file || a.offset - b.offset);
   const runs: Wanted[][] = [];
-  let last: Wanted | null = null;
   for (const one of wanted) {
-    const gapBytes: number = last?.file === one.file
-      ? one.offset - last.offset - last.recordBytes
-      : Infinity;
-    if (gapBytes <= GAP_BYTES_MAX) runs.at(-1)!.push(one);
+    const run = runs.at(-1);
+    if (run !== undefined && gapBetween(run.at(-1)!, one) <= GAP_BYTES_MAX) run.push(one);
     else runs.push([one]);
-    last = one;
   }
   return runs;
+}
+
+// Bytes of others between two records; Infinity when they do not lie in this order in one file.
+function gapBetween(first: RecordPlace, second: RecordPlace): number {
+  const gapBytes = second.offset - first.offset - first.recordBytes;
+  return first.file === second.file && gapBytes >= 0 ? gapBytes : Infinity;
 }

@@ -4,50 +4,121 @@
 import { assert, assertEquals, assertLess } from "@std/assert";
 import { REJECT } from "../../../../src/broker/unacked.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
-import { TestChannel } from "../../../support/test_broker.ts";
+import { type Seen, TestChannel } from "../../../support/test_broker.ts";
 import { numberOf, PagedNode, PERSISTENT, range } from "../support/paged_node.ts";
 
+const MIB = 1024 * 1024;
 const BODY_BYTES = 10_000;
 
-// Larger than pages take, so that every record is given up by itself.
-function backlog(count: number): { node: PagedNode; reads: string[] } {
-  const node = new PagedNode(new MemoryDisk(), {
-    residentBytesMax: 64 * 1024,
-    sizes: { pagedChunkBytesMax: 0, logFileBytes: 4 * 1024 * 1024 },
-  });
-  node.queue("q");
-  for (let number = 0; number < count; number++) {
-    node.t.publish("q", `${number}`.padStart(BODY_BYTES, "."), PERSISTENT);
-    node.settle();
-  }
-  const reads: string[] = [];
-  node.disk.onOperation = ({ kind, path }) => {
-    if (kind === "read") reads.push(path);
-  };
-  return { node, reads };
+/** What was read since the last look. */
+interface Reads {
+  count: number;
+  bytes: number;
 }
 
-Deno.test("RecordReads reads what stands behind a head along with it", () => {
+// Counts what is asked of the files of a disk while something is served.
+function counting(disk: MemoryDisk): Reads {
+  const reads: Reads = { count: 0, bytes: 0 };
+  const open = disk.open.bind(disk);
+  disk.open = (path, mode) => {
+    const handle = open(path, mode);
+    const read = handle.read.bind(handle);
+    handle.read = (offset, length, done) => {
+      reads.count++;
+      reads.bytes += length;
+      read(offset, length, done);
+    };
+    return handle;
+  };
+  return reads;
+}
+
+// Larger than pages take, so that every record is given up by itself.
+const SIZES = { pagedChunkBytesMax: 0, logFileBytes: 4 * MIB, snapshotLogBytes: 64 * MIB };
+
+function publish(node: PagedNode, queue: string, number: number, bodyBytes = BODY_BYTES): void {
+  node.t.publish(queue, `${number}`.padStart(bodyBytes, "."), PERSISTENT);
+}
+
+// The next node, which has no body in memory.
+function restarted(before: PagedNode, residentBytesMax: number): { node: PagedNode; reads: Reads } {
+  const disk = before.disk.crash({ kind: "process" });
+  const reads = counting(disk);
+  return { node: new PagedNode(disk, { residentBytesMax, sizes: SIZES }), reads };
+}
+
+function backlog(count: number, residentBytesMax = 4 * MIB): { node: PagedNode; reads: Reads } {
+  const before = new PagedNode(new MemoryDisk(), { residentBytesMax, sizes: SIZES });
+  before.queue("q");
+  for (let number = 0; number < count; number++) {
+    publish(before, "q", number);
+    before.settle();
+  }
+  return restarted(before, residentBytesMax);
+}
+
+Deno.test("RecordReads reads what stands behind a head along with it, more and more of it", () => {
   const { node, reads } = backlog(300);
   const channel = new TestChannel();
   node.t.consume(node.find("q"), channel, { noAck: true });
   node.settle();
   assertEquals(channel.seen.map(numberOf), range(0, 300));
-  assertLess(reads.length, 10);
+  assertLess(reads.count, 10);
+  assertLess(reads.bytes, 300 * (BODY_BYTES + 200));
 });
 
 Deno.test("RecordReads reads along what waits in front, requeued", () => {
-  const { node, reads } = backlog(300);
+  const { node, reads } = backlog(300, MIB);
   const channel = new TestChannel();
   const seen = range(0, 200).map(() => node.get("q", channel)!);
   for (const { tag } of seen.toReversed()) channel.unacked.reject(tag, false, true, REJECT);
   node.settle();
-  reads.length = 0;
+  reads.count = 0;
   const again = new TestChannel();
   node.t.consume(node.find("q"), again, { noAck: true });
   node.settle();
   assertEquals(again.seen.map(numberOf), range(0, 300));
-  assertLess(reads.length, 10);
+  assertLess(reads.count, 40);
+});
+
+Deno.test("RecordReads reads hardly anything twice for many queues that share little memory", () => {
+  const queues = range(0, 200);
+  const bodyBytes = 4000;
+  const each = 20;
+  const options = { residentBytesMax: 64 * 1024, sizes: SIZES };
+  const before = new PagedNode(new MemoryDisk(), options);
+  for (const queue of queues) before.queue(`q${queue}`);
+  for (let number = 0; number < each; number++) {
+    for (const queue of queues) publish(before, `q${queue}`, number, bodyBytes);
+    before.settle();
+  }
+  const { node, reads } = restarted(before, options.residentBytesMax);
+  const channels = queues.map((queue) => {
+    const channel = new OneAtATime();
+    node.t.consume(node.find(`q${queue}`), channel, {});
+    return channel;
+  });
+  for (let round = 0; round < each; round++) {
+    node.settle();
+    for (const channel of channels) channel.next();
+  }
+  for (const channel of channels) assertEquals(channel.seen.map(numberOf), range(0, each));
+  const messages = queues.length * each;
+  assertLess(reads.count, 1.5 * messages);
+  assertLess(reads.bytes, 1.5 * messages * bodyBytes);
+});
+
+Deno.test("a head is not read for consumers that have no room for it", () => {
+  const { node, reads } = backlog(2);
+  const channel = new TestChannel();
+  channel.isOpen = false;
+  const consumer = node.t.consume(node.find("q"), channel, { noAck: true });
+  node.settle();
+  assertEquals(reads.count, 0);
+  channel.isOpen = true;
+  consumer.queue.unblock(consumer);
+  node.settle();
+  assertEquals(channel.seen.map(numberOf), [0, 1]);
 });
 
 Deno.test("RecordReads keeps a damaged record from harming those read along with it", () => {
@@ -71,6 +142,26 @@ Deno.test("RecordReads asks one by one when a piece as a whole cannot be read", 
   node.t.consume(node.find("q"), channel, { noAck: true });
   node.settle();
   assertEquals(channel.seen.map(numberOf), range(0, 100));
-  assertLess(reads.length, 10);
+  assertLess(reads.count, 20);
   assertEquals(node.errors, []);
 });
+
+/** A consumer with a prefetch of 1, which it has acked by `next`. */
+class OneAtATime extends TestChannel {
+  #isBusy = false;
+
+  override hasCapacity(): boolean {
+    return !this.#isBusy;
+  }
+
+  override take(...args: Parameters<TestChannel["take"]>): Seen {
+    this.#isBusy = true;
+    return super.take(...args);
+  }
+
+  next(): void {
+    this.#isBusy = false;
+    const last = this.seen.at(-1);
+    if (last !== undefined) this.unacked.ack(last.tag, false);
+  }
+}
