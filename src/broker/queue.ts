@@ -373,7 +373,9 @@ export class Queue implements ReadWaiter {
   purge(): number {
     const { store } = this.broker;
     if (!this.isDeleted) this.#entries?.purged(this.id);
-    let purged = this.lane.clear((ref) => store.release(ref, this.id));
+    const taken = this.lane.takeAll();
+    store.discard(taken, this.id);
+    let purged = taken.messageCount;
     this.readyBytes = 0;
     this.#reads.forget();
     if (this.retries !== null) purged += this.retries.clear();

@@ -4,6 +4,7 @@
 
 import type { Logger } from "../lib/logger.ts";
 import { Arena } from "./arena.ts";
+import { Discards } from "./discards.ts";
 import type { DiskError, FileSystem } from "./file_system.ts";
 import { ChunkPool } from "./lane_chunk.ts";
 import type { Placed } from "./log/batch_writer.ts";
@@ -21,7 +22,14 @@ import { Paging } from "./log/paging.ts";
 import { DEFAULT_SIZES, type StoreSizes } from "./log/sizes.ts";
 import { Lane } from "./lane.ts";
 import type { PagePlace } from "./page.ts";
-import type { MessageSource, ReadWaiter, ReadyLane, RecordView, Store } from "./port.ts";
+import type {
+  MessageSource,
+  ReadWaiter,
+  ReadyLane,
+  RecordView,
+  Store,
+  TakenMessages,
+} from "./port.ts";
 
 // A start that finds more log files than this takes a snapshot.
 const LOG_FILES_MAX = 16;
@@ -49,6 +57,7 @@ export class FileStore implements Store, LogListener {
   readonly entries: LogEntries;
   onWake: () => void = () => {};
   readonly #arena = new Arena();
+  readonly #discards: Discards;
   readonly #lanes = new Map<number, Lane>();
   readonly #holdings = new Holdings();
   readonly #files: DataFiles;
@@ -67,6 +76,8 @@ export class FileStore implements Store, LogListener {
   constructor(options: FileStoreOptions, manifest: Manifest, files: DataFiles) {
     this.#logger = options.logger;
     this.#sizes = { ...DEFAULT_SIZES, ...options.sizes };
+    const release = (ref: number, queueId: number) => this.release(ref, queueId);
+    this.#discards = new Discards(release, this.#sizes.discardedPerStep);
     this.#files = files;
     this.recovered = recover(files, manifest, options.isSynced ? "rewrite" : "cut");
     this.#log = new CommitLog({
@@ -93,6 +104,7 @@ export class FileStore implements Store, LogListener {
       holdings: this.#holdings,
       arena: this.#arena,
       lanes: this.#lanes,
+      discards: this.#discards,
       load: (ref: number, done: (error: Error | null) => void) => {
         const waiter = { readArrived: () => done(null), readFailed: done };
         this.request(ref, waiter);
@@ -107,7 +119,7 @@ export class FileStore implements Store, LogListener {
       seed: manifest.seed,
       chunks: this.#chunks,
       laneBytes: () => this.#laneBytes,
-      release: (ref, queueId) => this.release(ref, queueId),
+      release,
       emptied: (file) => this.#keeper.emptied(file),
     });
     this.#keeper = new Keeper({
@@ -192,6 +204,10 @@ export class FileStore implements Store, LogListener {
     this.#holdings.forget(ref);
   }
 
+  discard(taken: TakenMessages, queueId: number): void {
+    this.#discards.add(taken, queueId);
+  }
+
   describe(ref: number, view: RecordView): void {
     this.#arena.describe(ref, view);
   }
@@ -271,7 +287,8 @@ export class FileStore implements Store, LogListener {
 
   maintain(nowMs: number): boolean {
     this.#reads.step();
-    return this.#keeper.step(nowMs);
+    const isDiscarding = this.#discards.step();
+    return this.#keeper.step(nowMs) || isDiscarding;
   }
 
   get memoryBytes(): number {

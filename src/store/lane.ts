@@ -17,6 +17,7 @@ import {
   type ReadyLane,
 } from "./port.ts";
 import { RequeuedHeap } from "./requeued_heap.ts";
+import { TakenLane } from "./taken_lane.ts";
 
 // The first chunks are what is delivered next, the last one is being filled.
 const HEAD_CHUNKS = 2;
@@ -159,21 +160,22 @@ export class Lane implements ReadyLane {
     this.#pages!.load(page, false);
   }
 
-  clear(visit: EntryVisitor): number {
-    const cleared = this.messageCount;
-    this.#visit(cleared, visit, false);
-    if (this.#requeued !== null) this.#account(-this.#requeued.memoryBytes);
+  takeAll(): TakenLane {
+    const taken = new TakenLane({
+      messageCount: this.messageCount,
+      first: this.#first,
+      requeued: this.#requeued,
+      pool: this.#pool,
+      account: this.#account,
+      pages: this.#pages,
+    });
     this.#requeued = null;
     this.messageCount = 0;
-    this.#closeAll();
-    return cleared;
+    this.#forgetChunks();
+    return taken;
   }
 
   peek(max: number, visit: EntryVisitor): void {
-    this.#visit(max, visit, true);
-  }
-
-  #visit(max: number, visit: EntryVisitor, endsAtPage: boolean): void {
     let left = max;
     const requeued = this.#requeued;
     if (requeued !== null) {
@@ -183,7 +185,7 @@ export class Lane implements ReadyLane {
       }
     }
     for (let chunk = this.#first; chunk !== null && left > 0; chunk = chunk.next) {
-      if (chunk.page !== null && endsAtPage) return;
+      if (chunk.page !== null) return;
       for (let index = chunk.head; index < chunk.tail && left > 0; index++) {
         const ref = chunk.refs[index]!;
         if (ref === 0) continue;
@@ -344,14 +346,18 @@ export class Lane implements ReadyLane {
     if (this.#pageCount > 0) this.#readAhead();
   }
 
-  #closeAll(): void {
-    let chunk = this.#first;
+  #forgetChunks(): void {
     this.#first = null;
     this.#last = null;
     this.#lastPage = null;
     this.#chunkCount = 0;
     this.#pageCount = 0;
     this.#hasExpiry = false;
+  }
+
+  #closeAll(): void {
+    let chunk = this.#first;
+    this.#forgetChunks();
     while (chunk !== null) {
       const next = chunk.next;
       this.#account(-chunk.memoryBytes);

@@ -5,7 +5,18 @@
 import { Arena } from "./arena.ts";
 import { ChunkPool } from "./lane_chunk.ts";
 import { Lane, type MemoryAccount } from "./lane.ts";
-import type { EntrySink, MessageSource, ReadWaiter, ReadyLane, RecordView, Store } from "./port.ts";
+import { Discards } from "./discards.ts";
+import type {
+  EntrySink,
+  MessageSource,
+  ReadWaiter,
+  ReadyLane,
+  RecordView,
+  Store,
+  TakenMessages,
+} from "./port.ts";
+
+const DISCARDED_PER_STEP = 4096;
 
 /** A {@link Store} without files. */
 export class MemoryStore implements Store {
@@ -19,6 +30,10 @@ export class MemoryStore implements Store {
   #openBatch = 1;
   #laneBytes = 0;
   readonly #arena = new Arena();
+  readonly #discards = new Discards(
+    (ref, queueId) => this.release(ref, queueId),
+    DISCARDED_PER_STEP,
+  );
   readonly #chunks = new ChunkPool();
   readonly #account: MemoryAccount = (deltaBytes) => {
     this.#laneBytes += deltaBytes;
@@ -35,6 +50,10 @@ export class MemoryStore implements Store {
 
   release(ref: number, _queueId: number): void {
     this.#arena.release(ref);
+  }
+
+  discard(taken: TakenMessages, queueId: number): void {
+    this.#discards.add(taken, queueId);
   }
 
   describe(ref: number, view: RecordView): void {
@@ -90,7 +109,8 @@ export class MemoryStore implements Store {
   }
 
   maintain(_nowMs: number): boolean {
-    return this.#arena.compact();
+    const isDiscarding = this.#discards.step();
+    return this.#arena.compact() || isDiscarding;
   }
 
   get memoryBytes(): number {

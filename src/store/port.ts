@@ -101,10 +101,18 @@ export interface ReadyLane {
    * have to be read first are asked for, and the waiter is told in a later turn.
    */
   expire(nowMs: number, max: number, visit: EntryVisitor, waiter: ReadWaiter): number;
-  /** Removes everything and says how much it was; only what is in memory is visited. */
-  clear(visit: EntryVisitor): number;
+  /** Removes everything at once; {@link Store.discard} lets go of it. */
+  takeAll(): TakenMessages;
   /** Visits up to `max` messages in order without removing them, as far as they are in memory. */
   peek(max: number, visit: EntryVisitor): void;
+}
+
+/** Messages that have left a queue all at once. */
+export interface TakenMessages {
+  /** How many they were. */
+  readonly messageCount: number;
+  /** Gives about `max` of those that are in memory to `release`; true when more are left. */
+  releaseSome(max: number, release: (ref: number) => void): boolean;
 }
 
 /** Why a position left its queue for good. */
@@ -135,7 +143,7 @@ export interface EntrySink {
   returned(queueId: number, position: number, ref: number, newPosition: number): void;
   /** It has left the queue for good; `release` follows. */
   removed(queueId: number, position: number, ref: number, cause: RemovalCause): void;
-  /** Everything ready or delayed has left the queue; a `release` of each follows. */
+  /** Everything ready or delayed has left the queue; a `discard` follows. */
   purged(queueId: number): void;
   defined(kind: DefinitionKind, key: string, value: unknown): void;
   undefined(kind: DefinitionKind, key: string): void;
@@ -158,6 +166,8 @@ export interface Store {
   append(message: MessageSource, holderCount: number): number;
   /** The queue holds the record no longer; the last holder frees it. */
   release(ref: number, queueId: number): void;
+  /** Releases what the queue has given up all at once, a bounded piece a turn. */
+  discard(taken: TakenMessages, queueId: number): void;
   /** Fills in what is known without the bytes (sizes, flags, times); always answers at once. */
   describe(ref: number, view: RecordView): void;
   /** Points `view` at a record; false when its bytes are not resident (then `request` them). */

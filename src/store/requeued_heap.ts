@@ -54,6 +54,11 @@ export class RequeuedHeap {
     if (expiryMs < this.expiryMinMs) this.expiryMinMs = expiryMs;
   }
 
+  /** Removes any message and says which; of use to whoever wants to be rid of all. */
+  takeLast(): number {
+    return this.#ref[--this.count]!;
+  }
+
   /** Removes the message with the smallest position, which is at index 0. */
   shift(): void {
     const last = --this.count;

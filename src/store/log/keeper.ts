@@ -5,6 +5,7 @@
 import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";
 import { DiskError } from "../file_system.ts";
+import type { Discards } from "../discards.ts";
 import type { Lane } from "../lane.ts";
 import type { CommitLog } from "./commit_log.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
@@ -35,6 +36,7 @@ export interface KeeperParts {
   arena: Arena;
   definitions: Definitions;
   lanes: ReadonlyMap<number, Lane>;
+  discards: Discards;
   paging: Paging;
   ahead: ReadAhead;
   /** Brings a record into memory and calls back in a later turn. */
@@ -151,15 +153,15 @@ export class Keeper {
 
   /** Does one step; true when more can be done at once. */
   step(nowMs: number): boolean {
-    const { log, arena } = this.#parts;
+    const { log, arena, discards } = this.#parts;
     this.#removals.step(nowMs);
     if (this.#room.check(nowMs, log.appendedBytes)) this.#maySeekRoom = this.isDiskLow;
     // A broken log has not written all that memory holds, so nothing of it is given up.
     if (log.isBroken) return this.#parts.paging.step(nowMs, false) || arena.compact();
     this.#removeEmptied();
     // A piece of a snapshot tells how things stand before the open batch, so it comes before anything
-    // that puts entries into it.
-    const isWriting = this.#stepSnapshot(nowMs) || this.#stepMove(nowMs);
+    // that puts entries into it. It would bring back what is only still to be let go of.
+    const isWriting = !discards.isBusy && this.#stepSnapshot(nowMs) || this.#stepMove(nowMs);
     const isFreeing = this.#freeMemory(nowMs);
     return arena.compact() || isWriting || isFreeing;
   }

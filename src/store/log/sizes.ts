@@ -42,6 +42,8 @@ export interface StoreSizes {
   pagesInFlightBytes: number;
   /** Lanes that are too short to have cold chunks give up others with at least this many messages. */
   sparePageMessagesMin: number;
+  /** Purged messages that are let go of in one go. */
+  discardedPerStep: number;
   /** Written bytes that nobody waits for are synced beyond this. */
   lazySyncBytes: number;
   /** The disk is asked for its room after this many bytes logged. */
@@ -71,6 +73,7 @@ export const DEFAULT_SIZES: Readonly<StoreSizes> = {
   pageGroupMessages: 2048,
   pagesInFlightBytes: 16 * MIB,
   sparePageMessagesMin: 64,
+  discardedPerStep: 4096,
   lazySyncBytes: 4 * MIB,
   roomCheckBytes: 16 * MIB,
 };

@@ -130,6 +130,7 @@ function sizesOf(dice: Dice): StoreSizes {
     pagedChunkBytesMax: dice.pick([2_000, 100_000, 4_000_000]),
     pageGroupBytes: dice.pick([100, 3_000, 1_000_000]),
     pageGroupMessages: 4096,
+    discardedPerStep: 3,
     pagesInFlightBytes: dice.pick([500, 10_000, 1_000_000]),
     sparePageMessagesMin: dice.pick([1, 3, 64]),
     lazySyncBytes: dice.pick([200, 5_000, 100_000]),

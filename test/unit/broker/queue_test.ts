@@ -225,6 +225,7 @@ Deno.test("Queue tells its consumers when it is deleted and drops what is out at
   assertEquals(t.vhost.deleteQueue("q", { ifUnused: false, ifEmpty: false }, t.owner), 1);
   assertEquals(channel.cancelledTags, ["x"]);
   assertEquals(channel.unacked.reject(1, false, true, NACK), true);
+  t.turn();
   assertEquals(t.broker.store.liveMessageCount, 0);
 });
 

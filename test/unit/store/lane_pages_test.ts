@@ -244,8 +244,9 @@ class Comparison {
   clear(): void {
     const visited = new Set<number>();
     const stored = new Set([...this.pages.rows.values()].flat().map((row) => row.ref));
-    const count = this.lane.clear((ref) => visited.add(ref));
-    assertEquals(count, this.naive.ready.length);
+    const taken = this.lane.takeAll();
+    assertEquals(taken.messageCount, this.naive.ready.length);
+    while (taken.releaseSome(7, (ref) => visited.add(ref)));
     for (const held of this.naive.ready) assert(visited.has(held.ref) !== stored.has(held.ref));
     this.naive.ready = [];
     const { rows, aheadBytes } = this.pages;

@@ -1,0 +1,84 @@
+// Discards: a purge of many messages is done at once for everybody, and its records go a piece a turn,
+// while no snapshot tells of them.
+
+import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
+import { restoreBroker } from "../../../src/broker/recovery.ts";
+import { CAUSE_CLOSE } from "../../../src/broker/retry.ts";
+import { openStore } from "../../support/disk_store.ts";
+import { MemoryDisk } from "../../support/memory_disk.ts";
+import { TestBroker, TestChannel } from "../../support/test_broker.ts";
+
+const PERSISTENT = { deliveryMode: 2 };
+
+function start(disk: MemoryDisk) {
+  const store = openStore(disk, {
+    sizes: { discardedPerStep: 10, snapshotLogBytes: 2000, laneSlots: 16 },
+  });
+  const t = new TestBroker({ store, nowMs: Math.max(1_000_000, store.recovered.lastTimeMs) });
+  restoreBroker(t.broker, store);
+  return { t, store };
+}
+
+function settle(t: TestBroker, disk: MemoryDisk, turns = 1): void {
+  for (let turn = 0; turn < turns; turn++) {
+    t.turn();
+    disk.finishAll();
+  }
+}
+
+Deno.test("Queue.purge() answers at once and lets go of a bounded number of messages a turn", () => {
+  const disk = new MemoryDisk();
+  const { t, store } = start(disk);
+  const queue = t.queue("q", {}, { durable: true });
+  for (let number = 0; number < 300; number++) t.publish("q", `${number}`, PERSISTENT);
+  settle(t, disk);
+  assertEquals(queue.purge(), 300);
+  assertEquals([queue.readyCount, queue.readyBytes], [0, 0]);
+  t.publish("q", "after", PERSISTENT);
+  assertEquals(t.get(queue, new TestChannel())?.body, "after");
+  let turns = 0;
+  for (let before = store.liveMessageCount; before > 1; before = store.liveMessageCount, turns++) {
+    t.broker.endTurn();
+    assertLessOrEqual(before - store.liveMessageCount, 10);
+    assert(store.liveMessageCount < before, "nothing was let go of");
+  }
+  assert(turns >= 30);
+});
+
+/** A node that has purged 200 messages, kept one, and logged enough for snapshots ever since. */
+function purgedFor(turns: number): MemoryDisk {
+  const disk = new MemoryDisk();
+  const { t } = start(disk);
+  const queue = t.queue("q", {}, { durable: true });
+  for (let number = 0; number < 200; number++) {
+    t.publish("q", `${number}`, PERSISTENT);
+    settle(t, disk);
+  }
+  queue.purge();
+  t.publish("q", "after", PERSISTENT);
+  for (let turn = 0; turn < turns; turn++) {
+    t.queue(`${turn}-${"x".repeat(200)}`, {}, { durable: true });
+    settle(t, disk);
+  }
+  return disk.crash({ kind: "process" });
+}
+
+Deno.test("FileStore writes no snapshot of what a purge has left to let go of", () => {
+  for (let turns = 1; turns <= 40; turns++) {
+    const { t } = start(purgedFor(turns));
+    assertEquals(t.vhost.queues.get("q")!.readyCount, 1);
+  }
+});
+
+Deno.test("Queue.purge() of what was requeued lets go of it as well", () => {
+  const disk = new MemoryDisk();
+  const { t, store } = start(disk);
+  const queue = t.queue("q", {}, { durable: true });
+  for (let number = 0; number < 60; number++) t.publish("q", `${number}`, PERSISTENT);
+  const channel = new TestChannel();
+  for (let number = 0; number < 50; number++) t.get(queue, channel);
+  channel.unacked.requeueAll(CAUSE_CLOSE, true);
+  assertEquals(queue.purge(), 60);
+  settle(t, disk, 10);
+  assertEquals(store.liveMessageCount, 0);
+});
