@@ -38,7 +38,10 @@ export class FolderNode {
   aheadMs = 0;
   /** Told of every turn. */
   onTurn: (turn: Step) => void = () => {};
+  /** Told of what clients did in it. */
+  onWork: (work: Step) => void = () => {};
   readonly #clock = new PauseClock();
+  readonly #workClock = new PauseClock();
 
   /** Starts from what is in `dir`; `memory` bytes are its limit. */
   constructor({ dir, memory }: { dir: string; memory: number }, limits: Partial<Limits> = {}) {
@@ -74,7 +77,9 @@ export class FolderNode {
   async turn(work: () => void): Promise<void> {
     const clock = this.#clock.start();
     this.broker.beginTurn(Date.now() + this.aheadMs);
+    const workClock = this.#workClock.start();
     work();
+    this.onWork(workClock.end());
     this.broker.dispatch();
     this.broker.endTurn();
     const turn = clock.end();

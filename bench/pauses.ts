@@ -186,6 +186,7 @@ const request = parse(process.argv.slice(2));
 const steps = new StepTimes();
 const bench = new Bench(request);
 bench.node.onTurn = (turn: Step) => steps.note("turn", turn);
+bench.node.onWork = (work: Step) => steps.note("clients", work);
 const runtime = process.versions["bun"] !== undefined
   ? `bun ${process.versions["bun"]}`
   : `${"Deno" in globalThis ? "deno" : "node"} ${process.versions["deno"] ?? process.version}`;

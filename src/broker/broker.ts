@@ -10,6 +10,7 @@ import { DeadLetters } from "./dead_letters.ts";
 import { DelayedTable } from "./delayed_table.ts";
 import { Delivery } from "./delivery.ts";
 import { dispatchQueue } from "./dispatch.ts";
+import { ExpirySweeps } from "./expiry_sweeps.ts";
 import type { Limits } from "./limits.ts";
 import { Metrics } from "./metrics.ts";
 import type { Queue } from "./queue.ts";
@@ -19,10 +20,11 @@ import type { Users } from "./users.ts";
 import { UnsafeDelays } from "./unsafe_delays.ts";
 import { VHost } from "./vhost.ts";
 
-const TIMERS_PER_TURN_MAX = 8192;
+const TIMERS_PER_TURN_MAX = 2048;
 // More than can fire, so that what had to wait is made up for.
-const DUE_PER_TURN_MAX = 16_384;
-const DEAD_LETTERS_PER_TURN_MAX = 8192;
+const DUE_PER_TURN_MAX = 4096;
+// Each is a publish with its headers written anew.
+const DEAD_LETTERS_PER_TURN_MAX = 512;
 // Publishers come back when memory has fallen a little below the watermark, not at every byte.
 const MEMORY_RESUME_RATIO = 0.95;
 
@@ -52,6 +54,7 @@ export class Broker {
   /** Queues of which delayed messages are due. */
   readonly dueRetries: Set<Retries> = new Set();
   readonly deadLetters: DeadLetters;
+  readonly expirySweeps: ExpirySweeps;
   /** The one delivery in the making; see delivery.ts. */
   readonly delivery: Delivery = new Delivery();
   readonly vhosts: Map<string, VHost> = new Map();
@@ -76,6 +79,7 @@ export class Broker {
     this.random = options.random;
     this.timers = new Timers(this.scheduler);
     this.deadLetters = new DeadLetters(this);
+    this.expirySweeps = new ExpirySweeps(this.deadLetters);
     this.vhosts.set("/", new VHost(this, "/"));
   }
 
@@ -92,6 +96,7 @@ export class Broker {
   /** Starts a turn at broker time `nowMs` and runs the timers that are due, at most a budget of them. */
   beginTurn(nowMs: number): void {
     this.nowMs = Math.max(this.nowMs, nowMs);
+    this.expirySweeps.begin();
     this.scheduler.runDue(this.nowMs, TIMERS_PER_TURN_MAX);
     if (this.dueRetries.size > 0) this.#takeDue();
   }
@@ -146,7 +151,7 @@ export class Broker {
   /** Whether another turn should follow soon although nothing new has come. */
   get hasMoreWork(): boolean {
     return this.deadLetters.count > 0 || this.#hasHousekeeping || this.#scheduled.length > 0 ||
-      this.#hasDue || this.scheduler.nextDueMs() <= this.nowMs;
+      this.#hasDue || this.expirySweeps.hasWork || this.scheduler.nextDueMs() <= this.nowMs;
   }
 
   /** For how long to arm the host's timer, so that a turn runs when the next timer is due. */

@@ -67,6 +67,11 @@ export class DeadLetters implements ReadWaiter {
     return this.#isWaiting ? 0 : this.#letters.length - this.#next;
   }
 
+  /** The same, with those that cannot be published before one has been read. */
+  get backlog(): number {
+    return this.#letters.length - this.#next;
+  }
+
   add(letter: DeadLetter): void {
     this.#letters.push(letter);
   }

@@ -33,9 +33,6 @@ import type { Owner, QueueSpec, VHost } from "./vhost.ts";
 
 export { GET_EMPTY, GET_MESSAGE, GET_PENDING } from "./get_head.ts";
 
-// Expired messages leave in pieces, so that a million at once do not make one long turn.
-const EXPIRED_PER_SWEEP_MAX = 4096;
-
 /** One queue of a vhost. */
 export class Queue implements ReadWaiter {
   readonly broker: Broker;
@@ -320,15 +317,20 @@ export class Queue implements ReadWaiter {
     if (this.#hasLengthLimit) this.#dropHead();
   }
 
-  /** Gives up expired messages wherever they stand; more may be left for the timer. */
+  /** Gives up expired messages wherever they stand, as many as this turn may. */
   sweepExpired(): void {
-    const { store, nowMs } = this.broker;
-    this.lane.expire(nowMs, EXPIRED_PER_SWEEP_MAX, (ref, position, entry) => {
-      store.describe(ref, this.#view);
-      this.readyBytes -= this.#view.bodyEnd - this.#view.bodyStart;
-      this.deadLetter(ref, position, entry, "expired");
-    }, this);
-    this.#timers.expireNext(this.lane.nextExpiryMs());
+    const { store, nowMs, expirySweeps } = this.broker;
+    if (expirySweeps.left > 0) {
+      expirySweeps.left -= this.lane.expire(nowMs, expirySweeps.left, (ref, position, entry) => {
+        store.describe(ref, this.#view);
+        this.readyBytes -= this.#view.bodyEnd - this.#view.bodyStart;
+        this.deadLetter(ref, position, entry, "expired");
+      }, this);
+    }
+    const nextMs = this.lane.nextExpiryMs();
+    const mustWait = nextMs <= nowMs && expirySweeps.left === 0;
+    this.#timers.expireNext(mustWait ? Infinity : nextMs);
+    if (mustWait) expirySweeps.wait(this);
   }
 
   #removeHead(reason: "expired" | "maxlen"): void {

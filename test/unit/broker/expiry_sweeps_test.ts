@@ -1,0 +1,59 @@
+// ExpirySweeps: however many messages expire at once, a turn gives up a bounded number of them.
+
+import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
+import type { Queue } from "../../../src/broker/queue.ts";
+import { TestBroker } from "../../support/test_broker.ts";
+
+const PER_TURN_MAX = 4096;
+
+function readyCount(queues: readonly Queue[]): number {
+  return queues.reduce((sum, queue) => sum + queue.readyCount, 0);
+}
+
+function turn({ broker }: TestBroker): void {
+  broker.beginTurn(broker.nowMs);
+  broker.dispatch();
+  broker.endTurn();
+}
+
+for (const queueCount of [1, 100]) {
+  Deno.test(`ExpirySweeps share a bounded number a turn among ${queueCount} queues`, () => {
+    const t = new TestBroker();
+    const names = Array.from({ length: queueCount }, (_, index) => `q${index}`);
+    const queues = names.map((name) => t.queue(name, { "x-message-ttl": 1000 }));
+    for (let number = 0; number < 10_000; number++) t.publish(names[number % queueCount]!, "x");
+    t.turn();
+    t.broker.beginTurn(t.nowMs + 1000);
+    const counts = [readyCount(queues)];
+    while (counts.at(-1)! > 0) {
+      assert(t.broker.hasMoreWork);
+      turn(t);
+      counts.push(readyCount(queues));
+      assertLessOrEqual(counts.at(-2)! - counts.at(-1)!, PER_TURN_MAX);
+    }
+    assertEquals(counts, [10_000 - PER_TURN_MAX, 10_000 - 2 * PER_TURN_MAX, 0]);
+    turn(t);
+    assertEquals([t.broker.hasMoreWork, t.broker.store.liveMessageCount], [false, 0]);
+  });
+}
+
+Deno.test("ExpirySweeps wait for the dead letters that are still to be published", () => {
+  const t = new TestBroker();
+  const dead = t.queue("dead");
+  const queue = t.queue("q", {
+    "x-message-ttl": 1000,
+    "x-dead-letter-exchange": "",
+    "x-dead-letter-routing-key": "dead",
+  });
+  for (let number = 0; number < 20_000; number++) t.publish("q", "x");
+  t.turn();
+  t.broker.beginTurn(t.nowMs + 1000);
+  while (dead.readyCount < 20_000) {
+    const before = dead.readyCount;
+    assert(t.broker.hasMoreWork);
+    turn(t);
+    assertLessOrEqual(dead.readyCount - before, 512);
+    assertLessOrEqual(t.broker.deadLetters.backlog, 8192 + PER_TURN_MAX);
+  }
+  assertEquals(queue.readyCount, 0);
+});
