@@ -29,11 +29,10 @@ export class Definitions {
     this.#byKind[kind].delete(key);
   }
 
-  all(): { kind: DefinitionKind; key: string; value: unknown }[] {
-    const all: { kind: DefinitionKind; key: string; value: unknown }[] = [];
+  /** One after the other; those that come or go meanwhile may be among them or not. */
+  *all(): Iterator<{ kind: DefinitionKind; key: string; value: unknown }, undefined> {
     for (const [kind, values] of Object.entries(this.#byKind)) {
-      for (const [key, value] of values) all.push({ kind: kind as DefinitionKind, key, value });
+      for (const [key, value] of values) yield { kind: kind as DefinitionKind, key, value };
     }
-    return all;
   }
 }

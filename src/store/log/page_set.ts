@@ -8,9 +8,11 @@ import type { DataFile, DataFiles } from "./data_files.ts";
 
 /** The pages that lanes hold. */
 export class PageSet {
-  readonly #pages = new Set<Page>();
+  /** By the file they lie in, so that no set gets so large that it takes long to grow. */
+  readonly #byFile = new Map<number, Set<Page>>();
   readonly #files: DataFiles;
   readonly #emptied: (file: DataFile) => void;
+  count = 0;
   /** Messages in all pages. */
   messageCount = 0;
 
@@ -20,25 +22,19 @@ export class PageSet {
     this.#emptied = emptied;
   }
 
-  get count(): number {
-    return this.#pages.size;
-  }
-
-  /** The pages as they are now, for whoever goes through them in several turns. */
-  all(): Page[] {
-    return [...this.#pages];
+  /** The pages one after the other; those that come or go meanwhile may be among them or not. */
+  *all(): Generator<Page, undefined> {
+    for (const pages of this.#byFile.values()) yield* pages;
   }
 
   /** The pages in one file. */
   inFile(fileNumber: number): Page[] {
-    const found: Page[] = [];
-    for (const page of this.#pages) if (page.place.file === fileNumber) found.push(page);
-    return found;
+    return [...this.#byFile.get(fileNumber) ?? []];
   }
 
   /** A lane holds the page from now on. */
   add(page: Page): void {
-    this.#pages.add(page);
+    this.count++;
     this.messageCount += page.count;
     this.#enter(page);
   }
@@ -46,7 +42,7 @@ export class PageSet {
   /** The lane holds it no longer. */
   remove(page: Page): void {
     page.state = PAGE_GONE;
-    this.#pages.delete(page);
+    this.count--;
     this.messageCount -= page.count;
     this.#leave(page);
   }
@@ -60,14 +56,22 @@ export class PageSet {
   }
 
   #enter(page: Page): void {
-    const file = this.#files.get(page.place.file);
+    const { file: fileNumber } = page.place;
+    let pages = this.#byFile.get(fileNumber);
+    if (pages === undefined) this.#byFile.set(fileNumber, pages = new Set());
+    pages.add(page);
+    const file = this.#files.get(fileNumber);
     if (file === undefined) return;
     file.liveRecords += page.count;
     file.liveBytes += page.place.byteLength;
   }
 
   #leave(page: Page): void {
-    const file = this.#files.get(page.place.file);
+    const { file: fileNumber } = page.place;
+    const pages = this.#byFile.get(fileNumber)!;
+    pages.delete(page);
+    if (pages.size === 0) this.#byFile.delete(fileNumber);
+    const file = this.#files.get(fileNumber);
     if (file === undefined) return;
     file.liveRecords -= page.count;
     file.liveBytes -= page.place.byteLength;

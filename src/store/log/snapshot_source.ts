@@ -43,15 +43,11 @@ export class HoldingsSource implements SnapshotSource {
     return this.#definitions.all();
   }
 
-  lastPositions(): { queueId: number; position: number }[] {
-    const positions: { queueId: number; position: number }[] = [];
-    for (const [queueId, lane] of this.#lanes) {
-      positions.push({ queueId, position: lane.nextPosition - 1 });
-    }
-    return positions;
+  *lastPositions(): Iterator<{ queueId: number; position: number }, undefined> {
+    for (const [queueId, lane] of this.#lanes) yield { queueId, position: lane.nextPosition - 1 };
   }
 
-  pages(): Page[] {
+  pages(): Iterator<Page, undefined> {
     return this.#pages.all();
   }
 

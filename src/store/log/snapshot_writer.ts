@@ -12,11 +12,11 @@ import type { StoreSizes } from "./sizes.ts";
 
 /** What a snapshot is taken of. */
 export interface SnapshotSource {
-  definitions(): { kind: DefinitionKind; key: string; value: unknown }[];
-  lastPositions(): { queueId: number; position: number }[];
+  // One after the other, over many turns: what comes or goes meanwhile is in the log, too.
+  definitions(): Iterator<{ kind: DefinitionKind; key: string; value: unknown }, undefined>;
+  lastPositions(): Iterator<{ queueId: number; position: number }, undefined>;
+  pages(): Iterator<Page, undefined>;
   lastQueueId(): number;
-  /** The pages at the moment; those that are gone when their turn comes are left out. */
-  pages(): Page[];
   /** Body references below this one may have rows. */
   readonly refEnd: number;
   /** Gives every row of a body reference to `visit`. */
@@ -39,9 +39,9 @@ export class SnapshotWriter {
   readonly #writer: BatchWriter;
   readonly #sizes: StoreSizes;
   #phase: Phase = "definitions";
-  #definitions: ReturnType<SnapshotSource["definitions"]>;
-  #positions: ReturnType<SnapshotSource["lastPositions"]>;
-  readonly #pages: Page[];
+  readonly #definitions: ReturnType<SnapshotSource["definitions"]>;
+  readonly #positions: ReturnType<SnapshotSource["lastPositions"]>;
+  readonly #pages: ReturnType<SnapshotSource["pages"]>;
   #nextRef = 1;
   /** The end has been written. */
   #isWhole = false;
@@ -105,41 +105,44 @@ export class SnapshotWriter {
   }
 
   #writeDefinitions(): void {
-    const { out } = this.#writer;
     this.#writer.lastQueueId(this.#source.lastQueueId());
-    while (this.#definitions.length > 0 && out.byteCount < this.#sizes.snapshotPieceBytes) {
-      const { kind, key, value } = this.#definitions.pop()!;
-      this.#writer.defined(kind, key, value);
+    while (!this.#isPieceFull) {
+      const { value: next } = this.#definitions.next();
+      if (next === undefined) return this.#begin("positions");
+      this.#writer.defined(next.kind, next.key, next.value);
     }
-    if (this.#definitions.length === 0) this.#phase = "positions";
   }
 
   #writePositions(): void {
-    const { out } = this.#writer;
-    while (this.#positions.length > 0 && out.byteCount < this.#sizes.snapshotPieceBytes) {
-      const { queueId, position } = this.#positions.pop()!;
-      this.#writer.lastPosition(queueId, position);
+    while (!this.#isPieceFull) {
+      const { value: next } = this.#positions.next();
+      if (next === undefined) return this.#begin("pages");
+      this.#writer.lastPosition(next.queueId, next.position);
     }
-    if (this.#positions.length === 0) this.#phase = "pages";
   }
 
   // Before the rows: a page that is taken apart after its turn is taken apart in the log, too, and one
   // that was taken apart before it has rows.
   #writePages(): void {
-    const { out } = this.#writer;
-    while (this.#pages.length > 0 && out.byteCount < this.#sizes.snapshotPieceBytes) {
-      const page = this.#pages.pop()!;
+    while (!this.#isPieceFull) {
+      const { value: page } = this.#pages.next();
+      if (page === undefined) return this.#begin("rows");
       const isThere = page.isLogged && page.state !== PAGE_GONE;
       if (isThere) this.#writer.paged(page.lane.queueId, page.place, NO_RUNS);
     }
-    if (this.#pages.length === 0) this.#phase = "rows";
+  }
+
+  get #isPieceFull(): boolean {
+    return this.#writer.out.byteCount >= this.#sizes.snapshotPieceBytes;
+  }
+
+  #begin(phase: Phase): void {
+    this.#phase = phase;
   }
 
   #writeRows(): void {
-    const { out } = this.#writer;
-    const { snapshotPieceBytes, snapshotPieceRefs } = this.#sizes;
-    const end = Math.min(this.#source.refEnd, this.#nextRef + snapshotPieceRefs);
-    while (this.#nextRef < end && out.byteCount < snapshotPieceBytes) {
+    const end = Math.min(this.#source.refEnd, this.#nextRef + this.#sizes.snapshotPieceRefs);
+    while (this.#nextRef < end && !this.#isPieceFull) {
       this.#source.rowsOf(this.#nextRef++, this.#visitRow);
     }
     if (this.#nextRef < this.#source.refEnd) return;

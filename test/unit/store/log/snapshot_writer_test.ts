@@ -8,10 +8,10 @@ import { type SnapshotSource, SnapshotWriter } from "../../../../src/store/log/s
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 
 const EMPTY: SnapshotSource = {
-  definitions: () => [],
-  lastPositions: () => [],
+  definitions: () => [].values(),
+  lastPositions: () => [].values(),
   lastQueueId: () => 1,
-  pages: () => [],
+  pages: () => [].values(),
   refEnd: 1,
   rowsOf() {},
 };
