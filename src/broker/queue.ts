@@ -375,9 +375,7 @@ export class Queue implements ReadWaiter {
   purge(): number {
     const { store } = this.broker;
     if (!this.isDeleted) this.#entries?.purged(this.id);
-    const taken = this.lane.takeAll();
-    store.discard(taken, this.id);
-    let purged = taken.messageCount;
+    let purged = store.discard(this.lane.takeAll(), this.id);
     this.readyBytes = 0;
     this.#reads.forget();
     if (this.retries !== null) purged += this.retries.clear();

@@ -15,7 +15,7 @@ import {
   type OpenMode,
   type ReadResult,
 } from "../store/file_system.ts";
-import { attempt, diskError, ignoring } from "./disk_attempt.ts";
+import { attempt, diskError, failureCode, ignoring } from "./disk_attempt.ts";
 
 // Messages are nobody else's business; a group may be let in for backups.
 const FOLDER_MODE = 0o750;
@@ -101,6 +101,12 @@ export class FolderFileSystem implements FileSystem {
   syncFolder(folder: string): void {
     const absolute = this.#absolute(folder);
     attempt(folder, () => syncFolderAt(absolute));
+  }
+
+  syncFolderLater(folder: string, done: (error: DiskError | null) => void): void {
+    syncFolderAtLater(this.#absolute(folder), (error) => {
+      done(error == null ? null : diskError(folder, error));
+    });
   }
 
   freeBytes(): number {
@@ -246,6 +252,18 @@ function makeSynced(folder: string): void {
   makeSynced(above);
   ignoring("EEXIST", () => fs.mkdirSync(folder, { mode: FOLDER_MODE }));
   syncFolderAt(above);
+}
+
+function syncFolderAtLater(absolute: string, done: (error: Error | null) => void): void {
+  // See syncFolderAt.
+  if (process.platform === "win32") return queueMicrotask(() => done(null));
+  fs.open(absolute, "r", (error, descriptor) => {
+    if (error != null) return done(error);
+    fs.fsync(descriptor, (failure) => {
+      fs.closeSync(descriptor);
+      done(failure == null || failureCode(failure) === "EINVAL" ? null : failure);
+    });
+  });
 }
 
 function syncFolderAt(absolute: string): void {

@@ -50,6 +50,10 @@ export class TimedFileSystem implements FileSystem {
     this.#inner.syncFolder(folder);
   }
 
+  syncFolderLater(folder: string, done: (error: DiskError | null) => void): void {
+    this.#inner.syncFolderLater(folder, done);
+  }
+
   freeBytes(): number {
     return this.#inner.freeBytes();
   }

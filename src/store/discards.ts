@@ -20,9 +20,10 @@ export class Discards {
     return this.#waiting.length > 0;
   }
 
-  /** The records of `taken` are to be released by the queue. */
-  add(taken: TakenMessages, queueId: number): void {
+  /** The records of `taken` are to be released by the queue; says how many messages that is. */
+  add(taken: TakenMessages, queueId: number): number {
     if (taken.messageCount > 0) this.#waiting.push({ taken, queueId });
+    return taken.messageCount;
   }
 
   /** Releases some; true when more are left. */

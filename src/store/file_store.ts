@@ -204,8 +204,8 @@ export class FileStore implements Store, LogListener {
     this.#holdings.forget(ref);
   }
 
-  discard(taken: TakenMessages, queueId: number): void {
-    this.#discards.add(taken, queueId);
+  discard(taken: TakenMessages, queueId: number): number {
+    return this.#discards.add(taken, queueId);
   }
 
   describe(ref: number, view: RecordView): void {

@@ -80,6 +80,8 @@ export interface FileSystem {
   removeLater(path: string, done: (error: DiskError | null) => void): void;
   /** Makes creations, renames and removals of names in a folder survive a power loss. */
   syncFolder(folder: string): void;
+  /** The same beside the turns, for what was done before the call; it throws nothing. */
+  syncFolderLater(folder: string, done: (error: DiskError | null) => void): void;
   /** Bytes a client of the disk may still write. */
   freeBytes(): number;
 }

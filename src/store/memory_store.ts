@@ -52,8 +52,8 @@ export class MemoryStore implements Store {
     this.#arena.release(ref);
   }
 
-  discard(taken: TakenMessages, queueId: number): void {
-    this.#discards.add(taken, queueId);
+  discard(taken: TakenMessages, queueId: number): number {
+    return this.#discards.add(taken, queueId);
   }
 
   describe(ref: number, view: RecordView): void {

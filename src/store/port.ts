@@ -166,8 +166,8 @@ export interface Store {
   append(message: MessageSource, holderCount: number): number;
   /** The queue holds the record no longer; the last holder frees it. */
   release(ref: number, queueId: number): void;
-  /** Releases what the queue has given up all at once, a bounded piece a turn. */
-  discard(taken: TakenMessages, queueId: number): void;
+  /** Releases what the queue has given up all at once, a bounded piece a turn; says how much it is. */
+  discard(taken: TakenMessages, queueId: number): number;
   /** Fills in what is known without the bytes (sizes, flags, times); always answers at once. */
   describe(ref: number, view: RecordView): void;
   /** Points `view` at a record; false when its bytes are not resident (then `request` them). */

@@ -45,6 +45,10 @@ export class ReadOnlyFileSystem implements FileSystem {
   /** Does nothing: no name has changed. */
   syncFolder(): void {}
 
+  syncFolderLater(_folder: string, done: (error: DiskError | null) => void): void {
+    done(null);
+  }
+
   freeBytes(): number {
     return this.#inner.freeBytes();
   }

@@ -137,6 +137,15 @@ export class MemoryDisk implements FileSystem {
     });
   }
 
+  syncFolderLater(folder: string, done: (error: DiskError | null) => void): void {
+    const code = this.#plannedError("syncFolder", folder);
+    const covered = this.#names.beginSync();
+    this.#completions.push(() => {
+      if (code === null) this.#names.sync(folder, covered);
+      done(code === null ? null : new DiskError(code, folder));
+    });
+  }
+
   freeBytes(): number {
     return Math.max(0, Math.min(this.quotaBytes - this.#usedBytes, Number.MAX_SAFE_INTEGER));
   }

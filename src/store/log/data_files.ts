@@ -2,7 +2,7 @@
 // records in each, so that a file can go when its last one has, and few of them open at a time. It
 // never looks into a file.
 
-import type { FileHandle, FileSystem } from "../file_system.ts";
+import type { DiskError, FileHandle, FileSystem } from "../file_system.ts";
 import { type DataFileKind, dataFileName, parseDataFileName } from "./format.ts";
 
 const OPEN_FOR_READING_MAX = 64;
@@ -102,16 +102,13 @@ export class DataFiles {
     return byteLength;
   }
 
-  /** Makes a new, empty file whose name survives a power loss. @throws DiskError */
+  /**
+   * Makes a new, empty file. Its name survives a power loss from when its first sync has ended, like what
+   * is in it. @throws DiskError
+   */
   create(kind: DataFileKind): { file: DataFile; handle: FileHandle } {
     const file = new DataFile(kind, ++this.#lastNumber);
-    const handle = this.fs.open(file.name, "create");
-    try {
-      this.fs.syncFolder("");
-    } catch (error) {
-      handle.close();
-      throw error;
-    }
+    const handle = withName(this.fs, this.fs.open(file.name, "create"));
     this.#add(file);
     return { file, handle };
   }
@@ -184,4 +181,23 @@ export class DataFiles {
     for (const handle of this.#readers.values()) handle.close();
     this.#readers.clear();
   }
+}
+
+// A handle whose syncs make the name of the file safe besides, until one has: that takes as long as a
+// sync, and the turn that makes a file does not wait for it.
+function withName(fs: FileSystem, handle: FileHandle): FileHandle {
+  const syncContent = handle.sync.bind(handle);
+  handle.sync = (done) => {
+    let left = 2;
+    let failure: DiskError | null = null;
+    const ended = (error: DiskError | null): void => {
+      failure ??= error;
+      if (--left > 0) return;
+      if (failure === null) handle.sync = syncContent;
+      done(failure);
+    };
+    syncContent(ended);
+    fs.syncFolderLater("", ended);
+  };
+  return handle;
 }

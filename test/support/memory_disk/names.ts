@@ -8,7 +8,7 @@ import type { FileContent } from "./content.ts";
 type Node = FileContent | null;
 
 /** A change of names: each path in `set` now leads there, each in `unset` to nothing. */
-interface NameChange {
+export interface NameChange {
   readonly folders: readonly string[];
   readonly unset: string | undefined;
   readonly set: string | undefined;
@@ -91,14 +91,19 @@ export class Names {
     this.#change({ folders: [folderOf(from), folderOf(to)], unset: from, set: to, node });
   }
 
+  /** The changes that a sync begun now covers. */
+  beginSync(): ReadonlySet<NameChange> {
+    return new Set(this.#changes);
+  }
+
   /** Makes the changes of `folder` survive a power loss, and those they build on. */
-  sync(folder: string): void {
+  sync(folder: string, covered: ReadonlySet<NameChange> = this.beginSync()): void {
     const folders = new Set([folder]);
     const kept: NameChange[] = [];
     const synced: NameChange[] = [];
     // A rename between folders brings along what came before it in both.
     for (const change of this.#changes.toReversed()) {
-      const isCovered = change.folders.some((each) => folders.has(each));
+      const isCovered = covered.has(change) && change.folders.some((each) => folders.has(each));
       (isCovered ? synced : kept).push(change);
       if (isCovered) { for (const each of change.folders) folders.add(each); }
     }
