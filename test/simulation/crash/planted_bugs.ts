@@ -3,8 +3,10 @@
 // outlives its run.
 
 import type { FileStore } from "../../../src/store/file_store.ts";
+import type { DiskError } from "../../../src/store/file_system.ts";
 import { BatchWriter } from "../../../src/store/log/batch_writer.ts";
 import { CommitLog } from "../../../src/store/log/commit_log.ts";
+import { MemoryDisk } from "../../support/memory_disk.ts";
 import type { RunOptions } from "./simulation.ts";
 
 /** Runs a simulation over stores with a bug. */
@@ -73,6 +75,13 @@ const removingTooEarly = inClass(CommitLog.prototype, "storedBatch", {
   },
 });
 
+// Done after a while, but nothing has been synced.
+const withoutNames = inClass(MemoryDisk.prototype, "syncFolderLater", {
+  value(this: MemoryDisk, _folder: string, done: (error: DiskError | null) => void): void {
+    this.removeLater("nothing", done);
+  },
+});
+
 /** Bugs by what they are. */
 export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   "a batch is called safe as soon as it is written": inStore(safeTooEarly),
@@ -81,5 +90,6 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   "a dead letter leaves its queue one batch after it has got to the next": inStore(splitting),
   "copies of survivors are made, but not entered in the log": withoutMoved,
   "copies of pages are made, but not entered in the log": withoutPageMoved,
+  "names of new files are not synced": withoutNames,
   "files go before what emptied them is on disk": removingTooEarly,
 };
