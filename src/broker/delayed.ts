@@ -5,6 +5,8 @@
 import type { Scheduler } from "../schedule/scheduler.ts";
 import type { DelayedMessage, DelayedTable } from "./delayed_table.ts";
 import { DueMessages } from "./due_messages.ts";
+import type { TakenMessages } from "../store/port.ts";
+import { TakenDelays } from "./taken_delays.ts";
 
 // When more is due, it goes back although something that should go before it is not there yet.
 const DUE_WAITING_MAX = 65_536;
@@ -30,6 +32,8 @@ export class RetryQueue {
   readonly #table: DelayedTable;
   readonly #group: number;
   readonly #due: DueMessages;
+  /** Names its rows in the table; another one after each purge. */
+  #owner: number;
   count = 0;
   bodyBytes = 0;
 
@@ -37,6 +41,7 @@ export class RetryQueue {
     this.name = name;
     this.#scheduler = scheduler;
     this.#table = table;
+    this.#owner = table.takeOwner();
     this.#due = new DueMessages(table);
     this.#group = scheduler.openGroup((row, wakeMs) => {
       this.#due.add(row, wakeMs);
@@ -50,7 +55,7 @@ export class RetryQueue {
    * @throws SchedulerFullError when no timer can be had; nothing has changed then
    */
   add(message: DelayedMessage, wakeMs: number): number {
-    const row = this.#table.add(message);
+    const row = this.#table.add(message, this.#owner);
     try {
       this.#table.setHandle(row, this.#scheduler.insert(this.#group, wakeMs, row));
     } catch (error) {
@@ -89,16 +94,19 @@ export class RetryQueue {
     this.#table.remove(row);
   }
 
-  /** Gives up everything, in the order in which it wakes. */
-  clear(visit: (ref: number, position: number) => void): number {
-    const cleared = this.count;
-    for (const row of this.#rows(0, cleared)) {
-      visit(this.#table.refAt(row), this.#table.positionAt(row));
-      this.take(row);
-    }
+  /** Whether it holds the message of a row. */
+  holds(row: number): boolean {
+    return this.#table.ownerAt(row) === this.#owner;
+  }
+
+  /** Gives up everything at once; the store lets go of it. */
+  takeAll(): TakenMessages {
+    const taken = new TakenDelays(this.#table, this.#owner, this.count);
     this.#due.clear();
     this.#scheduler.clearGroup(this.#group);
-    return cleared;
+    this.#counted(-this.count, -this.bodyBytes);
+    this.#owner = this.#table.takeOwner();
+    return taken;
   }
 
   /** Gives up the timers; everything must have been cleared. */

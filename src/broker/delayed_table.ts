@@ -6,13 +6,14 @@
 const CHUNK_ROWS = 8192;
 const CHUNK_SHIFT = 13;
 const CHUNK_MASK = CHUNK_ROWS - 1;
-const ROW_BYTES = 44;
+const ROW_BYTES = 48;
 const NONE = 0xffff_ffff;
 
 class DelayedChunk {
   readonly refs = new Uint32Array(CHUNK_ROWS);
   readonly entries = new Uint32Array(CHUNK_ROWS);
   readonly bodyBytes = new Uint32Array(CHUNK_ROWS);
+  readonly owners = new Uint32Array(CHUNK_ROWS);
   readonly positions = new Float64Array(CHUNK_ROWS);
   readonly dueMs = new Float64Array(CHUNK_ROWS);
   readonly numbers = new Float64Array(CHUNK_ROWS);
@@ -43,6 +44,7 @@ export class DelayedTable {
   #firstFree = NONE;
   #unused = 0;
   #rowCount = 0;
+  #lastOwner = 0;
 
   /** Bytes of the arrays. */
   get memoryBytes(): number {
@@ -51,6 +53,22 @@ export class DelayedTable {
 
   #chunkOf(index: number): DelayedChunk {
     return this.#chunks[index >>> CHUNK_SHIFT]!;
+  }
+
+  /** Rows at and above this one are not in use. */
+  get rowEnd(): number {
+    return this.#unused;
+  }
+
+  /** A number for a queue that enters messages. */
+  takeOwner(): number {
+    return ++this.#lastOwner;
+  }
+
+  /** Whose message it is; 0 for a row that is free, also when it never was in use. */
+  ownerAt(index: number): number {
+    const chunk = this.#chunks[index >>> CHUNK_SHIFT];
+    return chunk === undefined ? 0 : chunk.owners[index & CHUNK_MASK]!;
   }
 
   refAt(index: number): number {
@@ -89,12 +107,13 @@ export class DelayedTable {
     this.#chunkOf(index).handles[index & CHUNK_MASK] = handle;
   }
 
-  /** Enters a message and returns its row. */
-  add(message: DelayedMessage): number {
+  /** Enters a message of `owner` and returns its row. */
+  add(message: DelayedMessage, owner: number): number {
     const index = this.#allocate();
     const chunk = this.#chunkOf(index);
     const at = index & CHUNK_MASK;
     chunk.refs[at] = message.ref;
+    chunk.owners[at] = owner;
     chunk.entries[at] = message.entry;
     chunk.bodyBytes[at] = message.bodyBytes;
     chunk.positions[at] = message.position;
@@ -109,6 +128,7 @@ export class DelayedTable {
     const chunk = this.#chunkOf(index);
     chunk.refs[index & CHUNK_MASK] = this.#firstFree;
     chunk.numbers[index & CHUNK_MASK] = 0;
+    chunk.owners[index & CHUNK_MASK] = 0;
     this.#firstFree = index;
     if (--this.#rowCount > 0) return;
     this.#chunks.length = 1;

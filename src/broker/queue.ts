@@ -378,7 +378,7 @@ export class Queue implements ReadWaiter {
     let purged = store.discard(this.lane.takeAll(), this.id);
     this.readyBytes = 0;
     this.#reads.forget();
-    if (this.retries !== null) purged += this.retries.clear();
+    if (this.retries !== null) purged += store.discard(this.retries.takeAll(), this.id);
     this.#timers.expireNext(Infinity);
     return purged;
   }

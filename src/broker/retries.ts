@@ -3,7 +3,7 @@
 // delayed; when that cannot be done it is told so and requeues at once.
 
 import { SchedulerFullError } from "../schedule/scheduler.ts";
-import { ENTRY_COUNT_MASK, type RecordView } from "../store/port.ts";
+import { ENTRY_COUNT_MASK, type RecordView, type TakenMessages } from "../store/port.ts";
 import { emptyView } from "../store/views.ts";
 import type { RetrySettings } from "./arguments/queue_arguments.ts";
 import { RetryQueue } from "./delayed.ts";
@@ -69,7 +69,7 @@ export class Retries implements DelayOwner {
   undelay(number: number, row: number): void {
     const queue = this.#queue;
     const table = queue.broker.delayedTable;
-    if (table.numberAt(row) !== number) return;
+    if (table.numberAt(row) !== number || !this.delayed.holds(row)) return;
     this.delayed.cancel(row);
     const ref = table.refAt(row);
     const position = table.positionAt(row);
@@ -95,11 +95,10 @@ export class Retries implements DelayOwner {
     return taken;
   }
 
-  /** Gives up every delayed message and says how many there were. */
-  clear(): number {
-    const { id, broker } = this.#queue;
+  /** Gives up every delayed message; the store lets go of them. */
+  takeAll(): TakenMessages {
     if (this.delayed.count > 0) this.#queue.touch();
-    return this.delayed.clear((ref) => broker.store.release(ref, id));
+    return this.delayed.takeAll();
   }
 
   /** Ends the retry queue with its queue; it must be empty. */

@@ -29,7 +29,7 @@ Deno.test("DueMessages.take() gives what woke first, of several at once what was
         number += 1 + prng.nextBelow(3);
         const shown = prng.nextBelow(2) === 0 ? number : number + 1000;
         const message = { ref: 1, position: 1, entry: 0, bodyBytes: 1, dueMs: wakeMs };
-        const row = table.add({ ...message, number: shown });
+        const row = table.add({ ...message, number: shown }, 1);
         due.add(row, wakeMs);
         naive.push({ row, wakeMs, number: shown });
       } else if (dice < 8) {

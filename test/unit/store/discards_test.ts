@@ -3,7 +3,8 @@
 
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import { restoreBroker } from "../../../src/broker/recovery.ts";
-import { CAUSE_CLOSE } from "../../../src/broker/retry.ts";
+import type { Queue } from "../../../src/broker/queue.ts";
+import { CAUSE_CLOSE, CAUSE_REJECT } from "../../../src/broker/retry.ts";
 import { openStore } from "../../support/disk_store.ts";
 import { MemoryDisk } from "../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../support/test_broker.ts";
@@ -80,5 +81,53 @@ Deno.test("Queue.purge() of what was requeued lets go of it as well", () => {
   channel.unacked.requeueAll(CAUSE_CLOSE, true);
   assertEquals(queue.purge(), 60);
   settle(t, disk, 10);
+  assertEquals(store.liveMessageCount, 0);
+});
+
+const DELAYS = { "x-delayed-retry-min": 60_000 };
+
+/** A queue of which `count` messages are delayed. */
+function delaying(t: TestBroker, name: string, count: number): Queue {
+  const queue = t.queue(name, DELAYS, { durable: true });
+  const channel = new TestChannel();
+  for (let number = 1; number <= count; number++) {
+    t.publish(name, `${number}`, PERSISTENT);
+    t.get(queue, channel);
+    channel.unacked.reject(number, false, true, CAUSE_REJECT);
+  }
+  return queue;
+}
+
+Deno.test("Queue.purge() of delayed messages lets go of a bounded number a turn, and of no other's", () => {
+  const disk = new MemoryDisk();
+  const { t, store } = start(disk);
+  const queue = delaying(t, "q", 100);
+  const other = delaying(t, "other", 50);
+  settle(t, disk);
+  assertEquals(queue.purge(), 100);
+  assertEquals([queue.delayedCount, queue.delayedBytes], [0, 0]);
+  assertEquals(t.broker.delayedTable.count, 50);
+  for (let before = 150; store.liveMessageCount > 50; before = store.liveMessageCount) {
+    t.broker.endTurn();
+    assertLessOrEqual(before - store.liveMessageCount, 10);
+  }
+  delaying(t, "q", 3);
+  settle(t, disk, 3);
+  assertEquals([queue.delayedCount, other.delayedCount], [3, 50]);
+  t.turn(60_000);
+  assertEquals([queue.readyCount, other.readyCount, store.liveMessageCount], [3, 50, 53]);
+});
+
+Deno.test("Queue.purge() of delays that the disk refuses afterwards brings nothing back", () => {
+  const disk = new MemoryDisk();
+  const { t, store } = start(disk);
+  const queue = t.queue("q", DELAYS, { durable: true });
+  settle(t, disk);
+  disk.failNext("write", "EIO");
+  delaying(t, "q", 30);
+  assertEquals(queue.purge(), 30);
+  settle(t, disk);
+  assertEquals([queue.readyCount, queue.delayedCount], [0, 0]);
+  settle(t, disk, 5);
   assertEquals(store.liveMessageCount, 0);
 });
