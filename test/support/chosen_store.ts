@@ -4,7 +4,7 @@
 
 import process from "node:process";
 import type { FileStore } from "../../src/store/file_store.ts";
-import type { FileHandle, OpenMode } from "../../src/store/file_system.ts";
+import type { DiskError, FileHandle, OpenMode } from "../../src/store/file_system.ts";
 import { MemoryStore } from "../../src/store/memory_store.ts";
 import { type MessageSource, RECORD_PERSISTENT, type Store } from "../../src/store/port.ts";
 import { openStore } from "./disk_store.ts";
@@ -51,5 +51,15 @@ class PromptDisk extends MemoryDisk {
       this.#soon(() => void this.finish());
     };
     return handle;
+  }
+
+  override removeLater(path: string, done: (error: DiskError | null) => void): void {
+    super.removeLater(path, done);
+    this.#soon(() => void this.finish());
+  }
+
+  override syncFolderLater(folder: string, done: (error: DiskError | null) => void): void {
+    super.syncFolderLater(folder, done);
+    this.#soon(() => void this.finish());
   }
 }

@@ -46,10 +46,20 @@ export class DurableNode {
 
   #finishPromptly(): void {
     const open = this.disk.open.bind(this.disk);
+    const removeLater = this.disk.removeLater.bind(this.disk);
+    const syncFolderLater = this.disk.syncFolderLater.bind(this.disk);
     const later = (): void => {
       this.#soon(() => {
         if (!this.#isHeld && !this.disk.crashed) this.disk.finish();
       });
+    };
+    this.disk.removeLater = (path, done) => {
+      removeLater(path, done);
+      later();
+    };
+    this.disk.syncFolderLater = (folder, done) => {
+      syncFolderLater(folder, done);
+      later();
     };
     this.disk.open = (path, mode) => {
       const handle = open(path, mode);
