@@ -1,7 +1,7 @@
 // The HTTP API of a broker without sessions and sockets: requests go straight into the app. Used by the
 // management tests.
 
-import { DEFAULT_USER, Users } from "../../src/broker/users.ts";
+import { DEFAULT_USER, type UserConfig, Users } from "../../src/broker/users.ts";
 import { createApp, type ManagementApp } from "../../src/management/app.ts";
 import type { StorageInfo } from "../../src/management/context.ts";
 import { TestBroker } from "./test_broker.ts";
@@ -40,8 +40,8 @@ export class TestManagement {
   residentBytes = 123_456;
   storage: StorageInfo | null = null;
 
-  constructor() {
-    this.test = new TestBroker({ users: new Users(USERS) });
+  constructor(users: readonly UserConfig[] = USERS) {
+    this.test = new TestBroker({ users: new Users(users) });
     this.app = createApp({
       broker: this.test.broker,
       node: {

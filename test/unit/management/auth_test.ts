@@ -45,6 +45,16 @@ Deno.test("basicAuth() takes a password with a colon and asks for a tag", async 
   assertEquals([untagged.status, untagged.json], [401, expected]);
 });
 
+Deno.test("basicAuth() lets in every tag of RabbitMQ but that of impersonators", async () => {
+  const tags = ["administrator", "monitoring", "policymaker", "management", "impersonator"];
+  const users = tags.map((tag) => ({ name: tag, password: "p", tags: [tag], loopbackOnly: false }));
+  const management = new TestManagement(users);
+  const statuses = tags.map(async (tag) =>
+    (await management.request("/api/queues", { login: `${tag}:p` })).status
+  );
+  assertEquals(await Promise.all(statuses), [200, 200, 200, 200, 401]);
+});
+
 Deno.test("createApp() answers health to everybody", async () => {
   const answer = await new TestManagement().request("/api/health", { login: null });
   assertEquals(answer.status, 200);

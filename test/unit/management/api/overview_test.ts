@@ -2,7 +2,9 @@
 
 import { assertEquals } from "@std/assert";
 import { Histogram } from "../../../../src/broker/metrics.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry.ts";
 import { TestManagement } from "../../../support/management.ts";
+import { TestChannel } from "../../../support/test_broker.ts";
 
 Deno.test("GET overview has what tools match on", async () => {
   const management = new TestManagement();
@@ -27,6 +29,61 @@ Deno.test("GET overview has what tools match on", async () => {
   });
   assertEquals(overview.contexts[0].port, "15672");
   assertEquals(typeof overview.churn_rates.queue_created, "number");
+});
+
+/** Members of the overview by the fields of Metrics that they show. */
+const MESSAGES = {
+  publish: "published",
+  confirm: "confirmed",
+  deliver: "delivered",
+  deliver_no_ack: "deliveredNoAck",
+  get: "got",
+  get_no_ack: "gotNoAck",
+  get_empty: "getEmpty",
+  redeliver: "redelivered",
+  ack: "acked",
+  reject: "rejected",
+  return_unroutable: "returned",
+  drop_unroutable: "unroutableDropped",
+} as const;
+const CHURN = {
+  connection_created: "connectionsOpened",
+  connection_closed: "connectionsClosed",
+  channel_created: "channelsOpened",
+  channel_closed: "channelsClosed",
+  queue_declared: "queuesDeclared",
+  queue_created: "queuesCreated",
+  queue_deleted: "queuesDeleted",
+} as const;
+
+Deno.test("GET overview shows each counter under its own name", async () => {
+  const management = new TestManagement();
+  const { metrics } = management.test.broker;
+  const fields = [...Object.values(MESSAGES), ...Object.values(CHURN)];
+  fields.forEach((field, index) => metrics[field] = 2 ** (index + 1));
+  const { message_stats: messages, churn_rates: churn } = await management.get("/api/overview");
+  for (const [name, field] of Object.entries(MESSAGES)) {
+    assertEquals(messages[name], metrics[field]);
+  }
+  for (const [name, field] of Object.entries(CHURN)) assertEquals(churn[name], metrics[field]);
+  const { delivered, deliveredNoAck, got, gotNoAck } = metrics;
+  assertEquals(messages.deliver_get, delivered + deliveredNoAck + got + gotNoAck);
+});
+
+Deno.test("GET overview sums up what is ready, out and delayed", async () => {
+  const management = new TestManagement();
+  const { test } = management;
+  const queue = test.queue("q", { "x-delayed-retry-min": 100 });
+  const channel = new TestChannel();
+  test.consume(queue, channel, { prefetch: 3 });
+  for (let i = 0; i < 8; i++) test.publish("q", "x");
+  test.turn();
+  channel.unacked.reject(channel.drain()[0]!.tag, false, true, CAUSE_REJECT);
+  test.turn();
+  const { queue_totals: totals, object_totals: objects } = await management.get("/api/overview");
+  assertEquals([totals.messages, totals.messages_ready], [7, 4]);
+  assertEquals([totals.messages_unacknowledged, totals.messages_delayed], [3, 1]);
+  assertEquals([objects.queues, objects.consumers], [1, 1]);
 });
 
 Deno.test("GET overview tells of the data folder", async () => {

@@ -63,6 +63,40 @@ Deno.test("GET queues/:vhost/:queue tells arguments that work from those that do
   assertEquals(await effective("amq.retry-retried"), []);
 });
 
+Deno.test("GET queues/:vhost/:queue shows each counter under its own name", async () => {
+  const management = new TestManagement();
+  const queue = management.test.queue("q");
+  Object.assign(queue.stats, {
+    publish: 1,
+    deliver: 2,
+    deliverNoAck: 4,
+    get: 8,
+    getNoAck: 16,
+    getEmpty: 32,
+    redeliver: 64,
+    ack: 128,
+    reject: 256,
+  });
+  Object.assign(queue, { readyBytes: 3, unackedBytes: 5, unackedCount: 2 });
+  const json = await management.get("/api/queues/%2F/q");
+  const members = Object.entries(json.message_stats).filter(([name]) => !name.endsWith("_details"));
+  assertEquals(Object.fromEntries(members), {
+    publish: 1,
+    deliver: 2,
+    deliver_no_ack: 4,
+    get: 8,
+    get_no_ack: 16,
+    get_empty: 32,
+    deliver_get: 30,
+    redeliver: 64,
+    ack: 128,
+    reject: 256,
+  });
+  assertEquals([json.messages, json.messages_ready, json.messages_unacknowledged], [2, 0, 2]);
+  assertEquals([json.message_bytes, json.message_bytes_ready], [8, 3]);
+  assertEquals(json.message_bytes_unacknowledged, 5);
+});
+
 Deno.test("GET queues/:vhost/:queue shows what is delayed", async () => {
   const management = withRetryingQueue();
   const due = management.test.nowMs + 500;
@@ -90,9 +124,11 @@ Deno.test("GET queues/:vhost/:queue shows schedules given as a list and no due t
   const management = new TestManagement();
   const delays = { tag: "A", value: [{ tag: "I", value: 5 }, { tag: "I", value: 7 }] } as const;
   const args = { "x-delayed-retry-delays": delays, "x-delayed-retry-jitter": 10 };
-  management.test.queue("list", { ...args, "x-delivery-limit": 3 });
+  const type = { "x-delayed-retry-type": "failed" };
+  management.test.queue("list", { ...args, ...type, "x-delivery-limit": 3 });
   const { delayed_retry: retry } = await management.get("/api/queues/%2F/list");
   assertEquals([retry.min, retry.delays, retry.jitter], [null, [5, 7], 10]);
+  assertEquals(retry.type, "failed");
   assertEquals([retry.delivery_limit, retry.delivery_limit_default], [3, false]);
   assertEquals([retry.next_due, retry.last_due, retry.messages_delayed], [null, null, 0]);
 });
