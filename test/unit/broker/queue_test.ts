@@ -214,6 +214,19 @@ Deno.test("Queue ends after x-expires without use; consumers and delayed message
   assertEquals(queue.isDeleted, true);
 });
 
+Deno.test("Queue ends x-expires after its last consumer went, whenever its timer fired before", () => {
+  const t = new TestBroker();
+  const queue = t.queue("q", { "x-expires": 1000 });
+  const consumer = t.consume(queue, new TestChannel());
+  t.turn(1000);
+  t.turn(900);
+  queue.cancel(consumer);
+  t.turn(999);
+  assertEquals(queue.isDeleted, false);
+  t.turn(1);
+  assertEquals(queue.isDeleted, true);
+});
+
 Deno.test("Queue tells its consumers when it is deleted and drops what is out at settlement", () => {
   const t = new TestBroker();
   const queue = t.queue("q");
