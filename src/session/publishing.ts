@@ -7,7 +7,7 @@ import { BASIC_CLASS } from "../amqp/frame.ts";
 import type { FrameParser } from "../amqp/frame_parser.ts";
 import { type OutgoingMessage, UNCOUNTED, writeReturn } from "../amqp/hot_frames.ts";
 import { BASIC_PUBLISH } from "../amqp/methods_gen.ts";
-import { PROPERTY_USER_ID, readPropertyFlags } from "../amqp/properties.ts";
+import { PROPERTY_REPLY_TO, PROPERTY_USER_ID, readPropertyFlags } from "../amqp/properties.ts";
 import type { RawProperties } from "../amqp/raw_properties.ts";
 import { tableKey } from "../amqp/raw_table.ts";
 import {
@@ -26,6 +26,7 @@ import {
   PUBLISH_ROUTED,
 } from "../broker/publish.ts";
 import { ByteWriter } from "../lib/byte_writer.ts";
+import { rangeEquals } from "../lib/bytes.ts";
 import { encodeText } from "../lib/text.ts";
 import type { Channel } from "./channel.ts";
 import { SAFE_AT_TURN_END } from "./confirms.ts";
@@ -35,6 +36,7 @@ import type { Transaction } from "./tx.ts";
 const METHOD_KEY_BYTES = 4;
 const NO_ROUTE_TEXT = encodeText("NO_ROUTE");
 const BCC = tableKey("BCC");
+const REPLY_QUEUE = encodeText("amq.rabbitmq.reply-to");
 
 /** basic.publish came. */
 export function beginPublish(channel: Channel, frame: FrameParser): void {
@@ -74,6 +76,7 @@ export function receiveHeader(channel: Channel, frame: FrameParser): void {
   }
   const flags = readPropertyFlags(frame.buffer, header.propertiesStart, header.propertiesEnd);
   if ((flags & PROPERTY_USER_ID) !== 0) checkUserId(channel, frame.buffer);
+  if ((flags & PROPERTY_REPLY_TO) !== 0) checkReplyTo(channel, frame.buffer);
   const limit = context.limits.messageBytesMax;
   if (header.bodyByteCount > limit) {
     const detail = `message size ${header.bodyByteCount} is larger than configured max size` +
@@ -94,6 +97,15 @@ function checkUserId(channel: Channel, bytes: Uint8Array): void {
   if (claimed === name) return;
   const detail = `user_id property set to '${claimed}' but authenticated user was '${name}'`;
   throw new ChannelError(PRECONDITION_FAILED, detail);
+}
+
+// Nobody can consume direct replies yet, so this request would wait for ever. RabbitMQ's words for it.
+function checkReplyTo(channel: Channel, bytes: Uint8Array): void {
+  const { properties, contentHeader } = channel.context;
+  properties.set(bytes, contentHeader.propertiesStart, contentHeader.propertiesEnd);
+  if (!properties.find(PROPERTY_REPLY_TO)) return;
+  if (!rangeEquals(bytes, properties.valueStart, properties.valueEnd, REPLY_QUEUE)) return;
+  throw new ChannelError(PRECONDITION_FAILED, "fast reply consumer does not exist");
 }
 
 /** A body frame came where one was expected. */

@@ -124,6 +124,13 @@ const CASES: Case[] = [
     blame: [60, 20],
   },
   {
+    name: "a request for a direct reply, for which nobody can be waiting",
+    act: (channel) =>
+      channel.publish("q", "x", { properties: { replyTo: "amq.rabbitmq.reply-to" } }),
+    text: "PRECONDITION_FAILED - fast reply consumer does not exist",
+    blame: [60, 40],
+  },
+  {
     name: "a passive declare of a missing queue",
     act: (channel) => channel.send(M.QUEUE_DECLARE, { queue: "nope", passive: true }),
     text: "NOT_FOUND - no queue 'nope' in vhost '/'",
