@@ -323,6 +323,19 @@ Deno.test("a queue without a name gets one, declare-ok counts messages and consu
   assertEquals([again.queue, again.messageCount, again.consumerCount], [queue, 1, 1]);
 });
 
+Deno.test("an empty routing key stands for the queue only where no queue is named", () => {
+  const channel = new TestNode().connect().channel();
+  channel.queue("named");
+  channel.queue("last");
+  channel.bind("named", "amq.direct", "");
+  channel.bind("", "amq.direct", "");
+  for (const key of ["", "named", "last"]) {
+    channel.publish(key, key, { exchange: "amq.direct", mandatory: true });
+  }
+  assertEquals(channel.returns().map(({ body }) => body), ["named"]);
+  assertEquals([drain(channel, "named"), drain(channel, "last")], [[""], ["last"]]);
+});
+
 Deno.test("names of 255 bytes of UTF-8 work in every method", () => {
   const channel = new TestNode().connect().channel();
   const name = "ü".repeat(127) + "!";

@@ -4,6 +4,7 @@
 import { assertEquals } from "@std/assert";
 import type { FieldTable, FieldValue } from "../../src/amqp/field_value.ts";
 import { longField, textField, timestampField } from "../../src/amqp/field_value.ts";
+import * as M from "../../src/amqp/methods_gen.ts";
 import type { ClientChannel, Message } from "../support/client_channel.ts";
 import { type Plain, table } from "../support/test_broker.ts";
 import { START_MS, TestNode } from "../support/test_node.ts";
@@ -112,7 +113,10 @@ Deno.test("the time to live starts anew in the queue of the dead", () => {
   channel.queue("dead", { "x-message-ttl": 100 });
   channel.queue("q", { ...dlx("dead"), "x-message-ttl": 100 });
   channel.publish("q", "x", { properties: { expiration: "80" } });
-  node.advance(80 + 99);
+  node.advance(80 + 50);
+  // Who looks at it and gives it back does not shorten its life.
+  channel.reject(channel.get("dead")!.tag, true);
+  node.advance(49);
   assertEquals(channel.queue("dead", {}, { passive: true }).messageCount, 1);
   node.advance(1);
   assertEquals(channel.get("dead"), null);
@@ -230,4 +234,16 @@ Deno.test("retry queues of different delay take turns until x-death says stop", 
   const [last] = channel.deliveries();
   assertEquals(summaryOf(last!), ["wait-200 expired 1", "wait-50 expired 1", "wait-10 expired 1"]);
   assertEquals([last!.exchange, last!.routingKey], ["main", "work"]);
+});
+
+Deno.test("what a queue that is gone gave up is nobody's dead letter", () => {
+  const channel = new TestNode().connect().channel();
+  channel.queue("dead");
+  const dlx = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead" };
+  channel.queue("q", dlx);
+  for (const body of ["out", "ready"]) channel.publish("q", body);
+  const { tag } = channel.get("q")!;
+  channel.rpc(M.QUEUE_DELETE, { queue: "q" }, M.QUEUE_DELETE_OK);
+  channel.reject(tag, false);
+  assertEquals(channel.get("dead"), null);
 });

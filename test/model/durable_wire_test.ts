@@ -430,6 +430,19 @@ Deno.test("a durable queue that is declared again with other arguments answers 4
   }
 });
 
+Deno.test("a dead letter survives a restart if its message would have", () => {
+  const life = new DurableNode();
+  const channel = channelOf(life);
+  channel.queue("dead", {}, DURABLE);
+  channel.queue("q", DEAD, DURABLE);
+  channel.publish("q", "kept", KEPT);
+  channel.publish("q", "transient");
+  for (let i = 0; i < 2; i++) channel.reject(channel.get("q")!.tag, false);
+  const later = channelOf(life.restart(0));
+  const messages = [later.get("dead"), later.get("dead"), later.get("q")];
+  assertEquals(messages.map((message) => message?.body), ["kept", undefined, undefined]);
+});
+
 Deno.test("the wait queue with a dead-letter exchange goes on after a restart, by time and not by place", () => {
   const life = new DurableNode();
   const channel = channelOf(life);

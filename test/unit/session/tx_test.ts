@@ -90,6 +90,18 @@ Deno.test("tx refuses to settle a tag twice", () => {
   assertEquals(node.queue("q").readyCount, 1);
 });
 
+Deno.test("tx publishes before it settles: what it returns does not fill a queue before", () => {
+  const node = new TestNode();
+  const channel = node.connect().channel();
+  channel.queue("short", { "x-max-length": 1, "x-overflow": "reject-publish" });
+  channel.publish("short", "old");
+  channel.rpc(M.TX_SELECT, {}, M.TX_SELECT_OK);
+  channel.nack(channel.get("short")!.tag, true);
+  channel.publish("short", "new");
+  commit(channel);
+  assertEquals(["", ""].map(() => channel.get("short", true)?.body), ["old", "new"]);
+});
+
 Deno.test("tx settles in the order given, after its publishes", () => {
   const node = new TestNode();
   const channel = transactional(node);
