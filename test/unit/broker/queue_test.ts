@@ -227,6 +227,24 @@ Deno.test("Queue ends x-expires after its last consumer went, whenever its timer
   assertEquals(queue.isDeleted, true);
 });
 
+for (const end of ["purged", "over"]) {
+  Deno.test(`Queue ends x-expires after its delayed messages were ${end}`, () => {
+    const t = new TestBroker();
+    const ttl = end === "over" ? { "x-message-ttl": 2900 } : {};
+    const queue = t.queue("q", { ...ttl, "x-expires": 1000, "x-delayed-retry-min": 50_000 });
+    const channel = new TestChannel();
+    t.publish("q", "1");
+    t.get(queue, channel);
+    channel.unacked.reject(1, false, true, REJECT);
+    for (let step = 0; step < 29; step++) t.turn(100);
+    assertEquals(queue.purge(), end === "over" ? 0 : 1);
+    t.turn(999);
+    assertEquals(queue.isDeleted, false);
+    t.turn(1);
+    assertEquals(queue.isDeleted, true);
+  });
+}
+
 Deno.test("Queue tells its consumers when it is deleted and drops what is out at settlement", () => {
   const t = new TestBroker();
   const queue = t.queue("q");

@@ -391,3 +391,14 @@ Deno.test("a retry-enabled dead-letter queue starts a fresh budget", () => {
   assertEquals(dead.get(t.broker.delivery), 1);
   assertEquals([t.broker.delivery.deliveryCount, t.broker.delivery.stripsDeliveryCount], [0, true]);
 });
+
+Deno.test("how late a message came back is measured from when it was due", () => {
+  const s = scene({ "x-delayed-retry-min": 100 });
+  s.t.publish("q", "m");
+  s.t.turn();
+  s.channel.unacked.reject(s.channel.drain()[0]!.tag, false, true, REJECT);
+  s.t.turn(130);
+  const { retryLatenessSeconds } = s.t.broker.metrics;
+  assertEquals(retryLatenessSeconds.count, 1);
+  assertAlmostEquals(retryLatenessSeconds.sum, 0.03, 1e-9);
+});

@@ -17,7 +17,14 @@ Deno.test("authenticate() gives the user for the right password as text and as b
 Deno.test("authenticate() gives null for a wrong name, password or nothing at all", () => {
   const users = new Users([APP]);
   for (
-    const [name, password] of [["app", "password"], ["app", ""], ["App", "pässword"], ["", ""]]
+    const [name, password] of [
+      ["app", "password"],
+      ["app", "pässwor"],
+      ["app", "pässwords"],
+      ["app", ""],
+      ["App", "pässword"],
+      ["", ""],
+    ]
   ) {
     assertEquals(users.authenticate(name!, password!), null);
   }
