@@ -7,6 +7,7 @@
 //   by holding  queue | position | state, entry | delay | next <┘  one per durable queue that holds it
 
 import { assert } from "../../lib/assert.ts";
+import { HolderIndex } from "./holder_index.ts";
 
 /** Rows in a chunk: a power of two. */
 const CHUNK_ROWS = 16_384;
@@ -14,6 +15,8 @@ const CHUNK_SHIFT = 14;
 const CHUNK_MASK = CHUNK_ROWS - 1;
 /** No holding. */
 export const NO_HOLDING = 0;
+// A search that gets longer has the record's holders indexed.
+const SEARCH_STEPS_MAX = 16;
 
 /** Rows by body reference; all zero where no record is placed. */
 class RecordChunk {
@@ -55,6 +58,7 @@ export class Holdings {
   #holdings: HoldingChunk[] = [new HoldingChunk()];
   #firstFree = NO_HOLDING;
   #unused = NO_HOLDING + 1;
+  readonly #index = new HolderIndex();
   #delayBytes = 0;
   /** How many holdings there are. */
   count = 0;
@@ -203,6 +207,7 @@ export class Holdings {
     chunk.state[at] = 0;
     chunk.next[at] = first[ref & CHUNK_MASK]!;
     first[ref & CHUNK_MASK] = holding;
+    this.#index.set(ref, queueId, holding);
     this.count++;
     return holding;
   }
@@ -210,10 +215,24 @@ export class Holdings {
   /** The queue's holding of a record; NO_HOLDING when it has none. */
   find(ref: number, queueId: number): number {
     let holding = this.first(ref);
-    while (holding !== NO_HOLDING && this.queueOf(holding) !== queueId) {
+    for (let steps = 0; holding !== NO_HOLDING; steps++) {
+      if (this.queueOf(holding) === queueId) return holding;
+      if (steps === SEARCH_STEPS_MAX) return this.#lookUp(ref, queueId);
       holding = this.next(holding);
     }
     return holding;
+  }
+
+  #lookUp(ref: number, queueId: number): number {
+    const index = this.#index;
+    if (!index.has(ref)) {
+      index.open(ref);
+      let holding = this.first(ref);
+      for (; holding !== NO_HOLDING; holding = this.next(holding)) {
+        index.set(ref, this.queueOf(holding), holding);
+      }
+    }
+    return index.get(ref, queueId) ?? NO_HOLDING;
   }
 
   setState(holding: number, state: number, entry: number): void {
@@ -238,20 +257,29 @@ export class Holdings {
 
   /** The queue holds the record no longer; nothing when it did not. */
   remove(ref: number, queueId: number): void {
-    let before = NO_HOLDING;
-    let holding = this.first(ref);
-    while (holding !== NO_HOLDING && this.queueOf(holding) !== queueId) {
-      before = holding;
-      holding = this.next(holding);
-    }
+    const holding = this.find(ref, queueId);
     if (holding === NO_HOLDING) return;
-    const chunk = this.#holdingsOf(holding);
-    const next = chunk.next[holding & CHUNK_MASK]!;
-    if (before === NO_HOLDING) this.#recordsOf(ref).first[ref & CHUNK_MASK] = next;
-    else this.#holdingsOf(before).next[before & CHUNK_MASK] = next;
-    chunk.next[holding & CHUNK_MASK] = this.#firstFree;
-    this.#firstFree = holding;
+    this.#index.delete(ref, queueId);
+    // The first one takes its place, so that the one before it need not be known.
+    const first = this.first(ref);
+    if (holding !== first) this.#copy(ref, first, holding);
+    const chunk = this.#holdingsOf(first);
+    this.#recordsOf(ref).first[ref & CHUNK_MASK] = chunk.next[first & CHUNK_MASK]!;
+    chunk.next[first & CHUNK_MASK] = this.#firstFree;
+    this.#firstFree = first;
     if (--this.count === 0) this.#shrink();
+  }
+
+  #copy(ref: number, from: number, to: number): void {
+    const chunk = this.#holdingsOf(to);
+    const queueId = this.queueOf(from);
+    chunk.queue[to & CHUNK_MASK] = queueId;
+    this.setPosition(to, this.positionOf(from));
+    this.setState(to, this.stateOf(from), this.entryOf(from));
+    if (this.#holdingsOf(from).delays !== null) {
+      this.setDelay(to, this.dueMsOf(from), this.delayNumberOf(from));
+    }
+    this.#index.set(ref, queueId, to);
   }
 
   #allocate(): number {

@@ -13,6 +13,8 @@ import { type Holdings, NO_HOLDING } from "./holdings.ts";
 import type { StoreSizes } from "./sizes.ts";
 
 const REFS_PER_STEP = 65_536;
+// Each queue that holds a record is told of its new place: a fan-out may have thousands of them.
+const HOLDERS_PER_GROUP = 4096;
 
 interface Copy {
   ref: number;
@@ -101,13 +103,17 @@ export class Mover {
     const { holdings, arena, load, sizes } = this.#parts;
     const victim = this.#victim!.number;
     let bytes = 0;
+    let holders = 0;
     const stopAt = Math.min(holdings.refEnd, this.#next + REFS_PER_STEP);
     for (; this.#next < stopAt; this.#next++) {
       if (bytes >= sizes.moveGroupBytes) break;
-      if (this.#group.length >= sizes.moveGroupRecords) break;
+      if (this.#group.length >= sizes.moveGroupRecords || holders >= HOLDERS_PER_GROUP) break;
       if (holdings.fileOf(this.#next) !== victim) continue;
       this.#group.push(this.#next);
       bytes += holdings.recordBytesOf(this.#next);
+      for (let one = holdings.first(this.#next); one !== NO_HOLDING; one = holdings.next(one)) {
+        holders++;
+      }
     }
     if (this.#group.length === 0) return this.#next < holdings.refEnd ? true : this.#end();
     for (const ref of this.#group) {
