@@ -44,10 +44,13 @@ export function answerWhenDefined(channel: Channel, batch: number, write: () => 
   else waitForBatch({ channel, batch, resume: answer });
 }
 
-/** Answers a delete or unbind: at once when nothing durable has changed, else when that is safe. */
+/**
+ * Answers a delete or unbind once the last removal of something durable is safe: its own, or when it has
+ * removed nothing, perhaps that of whoever was there before it. What others declare is no concern of it.
+ */
 export function answerWhenUndefined(channel: Channel, write: () => void): void {
   const { store } = channel.context.broker;
-  const batch = store.definitionBatch;
+  const batch = store.undefinitionBatch;
   if (batch <= store.safeBatch) return write();
   waitForBatch({
     channel,

@@ -264,6 +264,10 @@ export class FileStore implements Store, LogListener {
     return this.entries.definitionBatch;
   }
 
+  get undefinitionBatch(): number {
+    return this.entries.undefinitionBatch;
+  }
+
   isFailed(batch: number): boolean {
     return this.#log.isFailed(batch);
   }

@@ -23,6 +23,7 @@ export class MemoryStore implements Store {
   readonly entries: EntrySink | null;
   /** Definitions are safe as soon as they are made. */
   readonly definitionBatch = 0;
+  readonly undefinitionBatch = 0;
   readonly isReadOnly = false;
   readonly isDiskLow = false;
   /** Never called: nothing here finishes later. */

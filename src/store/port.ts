@@ -199,6 +199,8 @@ export interface Store {
   readonly storedBatch: number;
   /** The last batch that holds a change of definitions; 0 when none has. */
   readonly definitionBatch: number;
+  /** The last batch that takes a definition back; 0 when none has. */
+  readonly undefinitionBatch: number;
   /** Whether a decided batch failed: what it held must be refused to its publishers. */
   isFailed(batch: number): boolean;
   /** Persistent messages cannot be kept at the moment; publishes of them have to be refused. */

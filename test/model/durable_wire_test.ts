@@ -90,6 +90,57 @@ Deno.test("who declares what another client has just declared learns of it no ea
   }
 });
 
+const REMOVALS: [string, number, object][] = [
+  ["queue.unbind-ok", M.QUEUE_UNBIND, { queue: "fleeting", exchange: "x", routingKey: "k" }],
+  ["queue.delete-ok", M.QUEUE_DELETE, { queue: "fleeting" }],
+  ["queue.delete-ok", M.QUEUE_DELETE, { queue: "nothing" }],
+  ["exchange.unbind-ok", M.EXCHANGE_UNBIND, { destination: "y", source: "x", routingKey: "k" }],
+  ["exchange.delete-ok", M.EXCHANGE_DELETE, { exchange: "y" }],
+];
+
+/** A node with an exchange that is kept and others that are not, and two of its channels. */
+function fleeting(): { life: DurableNode; channel: ClientChannel; other: ClientChannel } {
+  const life = new DurableNode();
+  const channel = channelOf(life);
+  channel.exchange("x", "direct", DURABLE);
+  channel.exchange("y", "fanout");
+  channel.queue("fleeting");
+  channel.bind("fleeting", "x", "k");
+  return { life, channel, other: channelOf(life) };
+}
+
+for (const [answer, method, args] of REMOVALS) {
+  Deno.test(`${answer} for what is not kept does not wait for what others declare`, () => {
+    const { life, channel, other } = fleeting();
+    life.hold();
+    other.send(M.QUEUE_DECLARE, { queue: "new", ...DURABLE, arguments: new Map() });
+    channel.send(method, { arguments: new Map(), ...args });
+    assertEquals([names(channel), names(other)], [[answer], []]);
+    life.release();
+    assertEquals(names(other), ["queue.declare-ok"]);
+  });
+}
+
+Deno.test("a delete of what is not kept goes on while declares are refused by the disk", () => {
+  const { life, channel, other } = fleeting();
+  life.disk.quotaBytes = 0;
+  other.send(M.QUEUE_DECLARE, { queue: "new", ...DURABLE, arguments: new Map() });
+  other.client.expect(M.CONNECTION_CLOSE, 0);
+  channel.send(M.QUEUE_DELETE, { queue: "fleeting" });
+  assertEquals(names(channel), ["queue.delete-ok"]);
+});
+
+Deno.test("who deletes what another client has just deleted is told no earlier", () => {
+  const { life, channel, other } = fleeting();
+  channel.queue("q", {}, DURABLE);
+  life.hold();
+  channel.send(M.QUEUE_DELETE, { queue: "q" });
+  other.send(M.QUEUE_DELETE, { queue: "q" });
+  assertEquals(names(other), []);
+  life.release();
+  assertEquals(names(other), ["queue.delete-ok"]);
+});
+
 Deno.test("a declare that the disk refuses closes its connection with 506", () => {
   const life = new DurableNode();
   const channel = channelOf(life);

@@ -27,6 +27,8 @@ export class LogEntries implements EntrySink {
   isRestoring = false;
   /** The last batch with a change of definitions. */
   definitionBatch = 0;
+  /** The last batch in which one was taken back. */
+  undefinitionBatch = 0;
   /** Messages whose record is in the open batch and that some queue still holds. */
   #youngCount = 0;
   /** Bytes of the open batch that say of such messages alone. */
@@ -144,6 +146,7 @@ export class LogEntries implements EntrySink {
   undefined(kind: DefinitionKind, key: string): void {
     this.#definitions.delete(kind, key);
     this.#log.batch.undefined(kind, key);
+    this.undefinitionBatch = this.#log.openBatch;
     this.#changed();
   }
 
