@@ -2,9 +2,10 @@
 // programs in this folder call it.
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 
 /** The compiled program. */
 export type Blast = string & { readonly blast: unique symbol };
@@ -16,9 +17,11 @@ export interface Rates {
   readonly confirmed: number;
 }
 
-/** Compiles the program; needs a C compiler. */
+/** Compiles the program, which goes when the process ends; needs a C compiler. */
 export function compileBlast(): Blast {
-  const program = join(mkdtempSync(join(tmpdir(), "amqpblast-")), "amqpblast");
+  const folder = mkdtempSync(join(tmpdir(), "amqpblast-"));
+  process.once("exit", () => rmSync(folder, { recursive: true }));
+  const program = join(folder, "amqpblast");
   const source = new URL("../amqpblast.c", import.meta.url).pathname;
   execFileSync("cc", ["-O2", "-w", "-pthread", "-o", program, source]);
   return program as Blast;
