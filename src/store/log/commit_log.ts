@@ -165,6 +165,21 @@ export class CommitLog {
     this.#rotate(nowMs);
   }
 
+  /** From which offset on each file holds only what is not safe, or what it should have got. */
+  unsafeRanges(): Map<number, number> {
+    const ranges = new Map<number, number>();
+    for (const { file, offset } of this.#retained.all) {
+      if (!ranges.has(file.number)) ranges.set(file.number, offset);
+    }
+    return ranges;
+  }
+
+  /** A snapshot says all there is to say up to a batch, which no file needs to take any more. */
+  goOnBehind(lastBatch: number, nowMs: number): void {
+    this.#retained.dropUpTo(lastBatch);
+    this.#repair(nowMs);
+  }
+
   /** Writes what is open and makes everything safe, then closes; for an orderly end. */
   close(nowMs: number, done: (error: DiskError | null) => void): void {
     this.commit(nowMs);
@@ -223,6 +238,7 @@ export class CommitLog {
     try {
       this.#write(retained);
     } catch (error) {
+      this.#cutTorn();
       this.#keepFailed(retained);
       this.#break("write to the commit log", error, nowMs);
       return;
@@ -238,6 +254,15 @@ export class CommitLog {
     this.#handle.write(buffer, 0, byteCount, offset);
     retained.isWritten = true;
     this.#file.byteLength = offset + byteCount;
+  }
+
+  // Gives back the room of what has got through of a batch: it may be all there is on a full disk.
+  #cutTorn(): void {
+    try {
+      this.#handle.truncate(this.#file.byteLength);
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error;
+    }
   }
 
   #keepFailed(retained: Retained): void {

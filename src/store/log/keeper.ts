@@ -17,10 +17,11 @@ import { Mover } from "./mover.ts";
 import type { Paging } from "./paging.ts";
 import { Removals } from "./removals.ts";
 import type { ReadAhead } from "./read_ahead.ts";
+import { Rescue } from "./rescue.ts";
 import { Room } from "./room.ts";
 import type { StoreSizes } from "./sizes.ts";
 import { HoldingsSource } from "./snapshot_source.ts";
-import { SnapshotWriter } from "./snapshot_writer.ts";
+import { type SnapshotSource, SnapshotWriter } from "./snapshot_writer.ts";
 import { Victims } from "./victims.ts";
 
 // A file of which something could not be moved is left alone for so long.
@@ -59,6 +60,8 @@ export class Keeper {
   readonly #room: Room;
   readonly #removals: Removals;
   readonly #victims: Victims;
+  readonly #source: SnapshotSource;
+  readonly #rescue: Rescue;
   /** On a full disk something that frees room by taking some first may be begun, once a look at it. */
   #maySeekRoom = false;
   #manifest: Manifest;
@@ -92,7 +95,16 @@ export class Keeper {
     });
     this.#removals = new Removals(parts.files, (what, error) => this.#report(what, error));
     this.#victims = new Victims({ ...parts, room: this.#room });
-    const { segments } = parts.paging;
+    const { segments, pages } = parts.paging;
+    this.#source = new HoldingsSource({ ...parts, pages });
+    this.#rescue = new Rescue({
+      ...parts,
+      pages,
+      source: this.#source,
+      seed: parts.manifest.seed,
+      finish: (snapshot) => this.#finishSnapshot(snapshot),
+      drop: (snapshot) => this.#dropSnapshot(snapshot),
+    });
     this.#evictor = new Evictor({ ...parts, segments, seed: parts.manifest.seed });
   }
 
@@ -157,13 +169,25 @@ export class Keeper {
     this.#removals.step(nowMs);
     if (this.#room.check(nowMs, log.appendedBytes)) this.#maySeekRoom = this.isDiskLow;
     // A broken log has not written all that memory holds, so nothing of it is given up.
-    if (log.isBroken) return this.#parts.paging.step(nowMs, false) || arena.compact();
     this.#removeEmptied();
+    if (log.isBroken) {
+      this.#seekRescue(nowMs);
+      return this.#parts.paging.step(nowMs, false) || arena.compact();
+    }
+    this.#rescue.end();
     // A piece of a snapshot tells how things stand before the open batch, so it comes before anything
     // that puts entries into it. It would bring back what is only still to be let go of.
     const isWriting = !discards.isBusy && this.#stepSnapshot(nowMs) || this.#stepMove(nowMs);
     const isFreeing = this.#freeMemory(nowMs);
     return arena.compact() || isWriting || isFreeing;
+  }
+
+  #seekRescue(nowMs: number): void {
+    try {
+      this.#rescue.step(nowMs);
+    } catch (error) {
+      this.#report("start a snapshot", error);
+    }
   }
 
   #freeMemory(nowMs: number): boolean {
@@ -206,11 +230,9 @@ export class Keeper {
     this.#snapshotAtBytes = log.appendedBytes;
     this.#isSnapshotStale = false;
     this.#heldBackBytes = 0;
-    const { pages } = this.#parts.paging;
-    const source = new HoldingsSource({ ...this.#parts, pages });
     const { seed } = this.#manifest;
     try {
-      this.#snapshot = new SnapshotWriter(files, source, {
+      this.#snapshot = new SnapshotWriter(files, this.#source, {
         seed,
         lastBatch: log.lastBatch,
         fromLog: log.file.number,
@@ -245,7 +267,8 @@ export class Keeper {
     return deadBytes;
   }
 
-  #finishSnapshot(snapshot: SnapshotWriter): void {
+  // Whether the manifest names it.
+  #finishSnapshot(snapshot: SnapshotWriter): boolean {
     const { files } = this.#parts;
     const manifest: Manifest = {
       ...this.#manifest,
@@ -253,17 +276,20 @@ export class Keeper {
       lastBatch: snapshot.lastBatch,
       fromLog: snapshot.fromLog,
     };
-    this.#snapshot = null;
+    if (this.#snapshot === snapshot) this.#snapshot = null;
+    else if (this.#snapshot !== null) this.#dropSnapshot(this.#snapshot);
     try {
       writeManifest(files.fs, manifest);
     } catch (error) {
-      return this.#report("replace the manifest", error);
+      this.#report("replace the manifest", error);
+      return false;
     }
     this.#manifest = manifest;
     this.#snapshotBytes = snapshot.file.byteLength;
     snapshot.file.isPinned = false;
     this.#removeOldSnapshots();
     this.#collectEmpty();
+    return true;
   }
 
   #removeOldSnapshots(): void {
@@ -273,7 +299,7 @@ export class Keeper {
   }
 
   #dropSnapshot(snapshot: SnapshotWriter): void {
-    this.#snapshot = null;
+    if (this.#snapshot === snapshot) this.#snapshot = null;
     snapshot.abandon();
     this.#removals.add(snapshot.file);
   }
@@ -296,6 +322,7 @@ export class Keeper {
   /** Ends it; nothing that is under way counts any more. */
   close(): void {
     this.#snapshot?.abandon();
+    this.#rescue.close();
     this.#mover.close();
   }
 

@@ -88,6 +88,18 @@ export class RetainedBatches {
     this.#failedCount = 0;
   }
 
+  /** What they say up to a batch is on the disk in another way. */
+  dropUpTo(lastNumber: number): void {
+    const kept = this.#batches.filter(({ number }) => number > lastNumber);
+    for (const { number, byteCount, buffer } of this.#batches) {
+      if (number > lastNumber) break;
+      this.byteCount -= byteCount;
+      this.#buffers.give(buffer);
+    }
+    this.#batches = kept;
+    this.#failedCount = 0;
+  }
+
   /** Whether one of them was written to `file`, or would have been. */
   isIn(file: DataFile): boolean {
     return this.#batches.some((batch) => batch.file === file);

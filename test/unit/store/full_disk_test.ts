@@ -2,6 +2,7 @@
 // messages have gone.
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
+import { CAUSE_CLOSE } from "../../../src/broker/retry.ts";
 import { restoreBroker } from "../../../src/broker/recovery.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
 import type { StoreSizes } from "../../../src/store/log/sizes.ts";
@@ -24,15 +25,14 @@ interface Node {
   disk: MemoryDisk;
 }
 
-function start(logFileBytes: number): Node {
-  const disk = new MemoryDisk();
+function start(logFileBytes: number, freeBytesMin = 300 * KIB, disk = new MemoryDisk()): Node {
   disk.quotaBytes = 1000 * KIB;
   const store = openStore(disk, {
-    freeBytesMin: 300 * KIB,
+    freeBytesMin,
     seed: 5,
     sizes: { ...SIZES, logFileBytes },
   });
-  const t = new TestBroker({ store });
+  const t = new TestBroker({ store, nowMs: Math.max(1_000_000, store.recovered.lastTimeMs) });
   restoreBroker(t.broker, store);
   return { t, store, disk };
 }
@@ -90,4 +90,68 @@ Deno.test("FileStore frees a full disk although a little of each file is still a
   }
   settle(node, 200);
   assertEquals(node.t.broker.blockReason, null);
+});
+
+/** Publishes until the disk takes no more; a number names each message. */
+function overfill(node: Node): void {
+  for (let number = 0; !node.store.isReadOnly; number++) {
+    assertLess(number, 200);
+    node.t.publish("q", `${number}`.padEnd(8 * KIB), { deliveryMode: 2 });
+    settle(node);
+  }
+}
+
+function takeAll(node: Node, keep: (body: string) => boolean = () => false): void {
+  const queue = node.t.vhost.queues.get("q")!;
+  const channel = new TestChannel();
+  for (let tag = 1;; tag++) {
+    const seen = node.t.get(queue, channel);
+    if (seen === null) break;
+    if (!keep(seen.body)) channel.unacked.ack(tag, false);
+    settle(node);
+  }
+  channel.unacked.requeueAll(CAUSE_CLOSE, true);
+  settle(node);
+}
+
+Deno.test("FileStore gets going again on a disk that one log file has filled, once it is drained", () => {
+  const node = start(8192 * KIB, 0);
+  node.t.queue("q", {}, { durable: true });
+  for (let round = 0; round < 3; round++) {
+    overfill(node);
+    assertGreater(node.disk.usedBytes, 950 * KIB);
+    takeAll(node);
+    settle(node, 10);
+    assertEquals(node.store.isReadOnly, false);
+    assertLess(node.disk.usedBytes, 20 * KIB);
+    node.t.publish("q", "more", { deliveryMode: 2 });
+    settle(node);
+    const after = start(8192 * KIB, 0, node.disk.crash({ kind: "process" }));
+    assertEquals(after.t.vhost.queues.get("q")!.readyCount, 1);
+    node.t = after.t;
+    node.store = after.store;
+    node.disk = after.disk;
+    takeAll(node);
+  }
+});
+
+Deno.test("FileStore that has got going again on a full disk knows what was not drained", () => {
+  const node = start(8192 * KIB, 0);
+  node.t.queue("q", {}, { durable: true });
+  overfill(node);
+  takeAll(node, (body) => Number(body) < 5);
+  settle(node, 10);
+  assertEquals(node.store.isReadOnly, false);
+  const after = start(8192 * KIB, 0, node.disk.crash({ kind: "process" }));
+  const queue = after.t.vhost.queues.get("q")!;
+  assertEquals(queue.readyCount, 5);
+  const bodies: number[] = [];
+  const channel = new TestChannel();
+  for (let tag = 1; tag <= 5; tag++) {
+    after.disk.finishAll();
+    let seen = after.t.get(queue, channel);
+    for (; seen === null; seen = after.t.get(queue, channel)) settle(after);
+    bodies.push(Number(seen.body));
+  }
+  assertEquals(bodies, [0, 1, 2, 3, 4]);
 });

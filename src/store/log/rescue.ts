@@ -1,0 +1,102 @@
+// Gets a log going again that no file takes, because the disk is full of what is not needed any more: when
+// consumers have drained what was there, the state is small enough for a snapshot that needs nothing of
+// the log. It is written in one turn, as nothing that follows could be logged; once it counts, the log
+// goes on behind it and old files can go. Keeper calls it while the log is broken.
+
+import type { Discards } from "../discards.ts";
+import type { CommitLog } from "./commit_log.ts";
+import type { DataFiles } from "./data_files.ts";
+import { type Holdings, NO_HOLDING } from "./holdings.ts";
+import type { PageSet } from "./page_set.ts";
+import type { StoreSizes } from "./sizes.ts";
+import { type SnapshotSource, SnapshotWriter } from "./snapshot_writer.ts";
+
+const INTERVAL_MS = 1000;
+// What is more has to be read from the log, when a file takes it again.
+const ROWS_MAX = 4096;
+
+/** What a {@link Rescue} is made of. */
+export interface RescueParts {
+  files: DataFiles;
+  log: CommitLog;
+  holdings: Holdings;
+  pages: PageSet;
+  discards: Discards;
+  sizes: StoreSizes;
+  source: SnapshotSource;
+  seed: number;
+  wake: () => void;
+  /** Has the manifest name the snapshot; whether it does. */
+  finish: (snapshot: SnapshotWriter) => boolean;
+  /** The snapshot is of no use. */
+  drop: (snapshot: SnapshotWriter) => void;
+}
+
+/** Writes snapshots in place of a log. */
+export class Rescue {
+  readonly #parts: RescueParts;
+  #snapshot: SnapshotWriter | null = null;
+  #tryAtMs = -Infinity;
+
+  constructor(parts: RescueParts) {
+    this.#parts = parts;
+  }
+
+  /** Does what can be done now. @throws DiskError when no snapshot file can be made */
+  step(nowMs: number): void {
+    const snapshot = this.#snapshot;
+    if (snapshot === null) {
+      if (nowMs < this.#tryAtMs) return;
+      this.#tryAtMs = nowMs + INTERVAL_MS;
+      if (this.#isSmall() && this.#isOnDisk()) this.#write(nowMs);
+    } else if (snapshot.error !== null) {
+      this.end();
+    } else if (snapshot.isDone) {
+      this.#snapshot = null;
+      if (this.#parts.finish(snapshot)) this.#parts.log.goOnBehind(snapshot.lastBatch, nowMs);
+      else this.#parts.drop(snapshot);
+    }
+  }
+
+  /** The log goes on by itself: a snapshot in the making does not count. */
+  end(): void {
+    const snapshot = this.#snapshot;
+    this.#snapshot = null;
+    if (snapshot !== null) this.#parts.drop(snapshot);
+  }
+
+  /** The store ends. */
+  close(): void {
+    this.#snapshot?.abandon();
+    this.#snapshot = null;
+  }
+
+  #isSmall(): boolean {
+    const { holdings, pages, discards } = this.#parts;
+    return holdings.count <= ROWS_MAX && pages.count <= ROWS_MAX && !discards.isBusy;
+  }
+
+  // Whether no message has its bytes in a batch that is kept in memory because no disk has it for sure.
+  #isOnDisk(): boolean {
+    const { holdings, log } = this.#parts;
+    const unsafe = log.unsafeRanges();
+    for (let ref = 1; ref < holdings.refEnd; ref++) {
+      if (holdings.first(ref) === NO_HOLDING) continue;
+      if (holdings.offsetOf(ref) >= (unsafe.get(holdings.fileOf(ref)) ?? Infinity)) return false;
+    }
+    return true;
+  }
+
+  #write(nowMs: number): void {
+    const { files, log, source, seed, sizes, wake } = this.#parts;
+    const snapshot = new SnapshotWriter(files, source, {
+      seed,
+      lastBatch: log.lastBatch,
+      // The next one, whichever number it gets.
+      fromLog: log.file.number + 1,
+      sizes,
+    });
+    this.#snapshot = snapshot;
+    while (snapshot.isRunning) snapshot.step(log.openBatch, nowMs, wake);
+  }
+}
