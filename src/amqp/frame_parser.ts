@@ -26,8 +26,26 @@ import {
 } from "./frame.ts";
 
 const CARRY_BYTES_MIN = 512;
-// Small ones are cheap to collect.
-const DROPPED_BYTES_MIN = 16_384;
+// Large carries are used again by whoever needs one next: a connection that is sent large bodies needs
+// one for every chunk, and an idle one owns none. One is enough, because nearly all are given back in the
+// turn in which they were taken.
+const SPARE_BYTES_MIN = 16_384;
+const SPARE_BYTES_MAX = 262_144;
+let spare: Uint8Array = EMPTY_BYTES;
+
+function takeCarry(byteCount: number): Uint8Array {
+  if (byteCount > spare.length || byteCount < SPARE_BYTES_MIN) return new Uint8Array(byteCount);
+  const taken = spare;
+  spare = EMPTY_BYTES;
+  return taken;
+}
+
+function giveCarry(carry: Uint8Array): void {
+  if (carry.length < SPARE_BYTES_MIN) return;
+  const isBetter = carry.length > spare.length && carry.length <= SPARE_BYTES_MAX;
+  dropBytes(isBetter ? spare : carry);
+  if (isBetter) spare = carry;
+}
 
 /** An incremental frame parser; one per connection. */
 export class FrameParser {
@@ -106,7 +124,7 @@ export class FrameParser {
    */
   trim(): void {
     if (this.#carryCount === 0) {
-      if (this.#carry.length >= DROPPED_BYTES_MIN) dropBytes(this.#carry);
+      giveCarry(this.#carry);
       this.#carry = EMPTY_BYTES;
     }
     if (this.#at < this.#end) return;
@@ -172,9 +190,9 @@ export class FrameParser {
   #moveToCarry(byteCount: number): void {
     const needed = this.#carryCount + byteCount;
     if (needed > this.#carry.length) {
-      const grown = new Uint8Array(Math.max(needed, this.#carry.length * 2, CARRY_BYTES_MIN));
+      const grown = takeCarry(Math.max(needed, this.#carry.length * 2, CARRY_BYTES_MIN));
       grown.set(this.#carry.subarray(0, this.#carryCount));
-      if (this.#carry.length >= DROPPED_BYTES_MIN) dropBytes(this.#carry);
+      giveCarry(this.#carry);
       this.#carry = grown;
     }
     copyBytes(this.#carry, this.#carryCount, this.#chunk, this.#at, this.#at + byteCount);

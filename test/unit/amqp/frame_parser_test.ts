@@ -231,3 +231,21 @@ Deno.test("FrameParser.trim() gives back storage and keeps what is unread", () =
   parser.trim();
   assertEquals(parser.storageByteCount, 0);
 });
+
+Deno.test("FrameParser shares the storage of large frames in pieces among parsers, one at a time", () => {
+  const stream = written((out) => writeBody(out, 1, 60_000));
+  const [expected] = expectedFrames(stream);
+  const parsers = [new FrameParser(), new FrameParser()];
+  for (let round = 0; round < 4; round++) {
+    for (const parser of parsers) parser.push(stream, 0, 50_000);
+    for (const parser of parsers) assertEquals(parser.next(), false);
+    for (const parser of parsers) {
+      parser.push(stream, 50_000, stream.length);
+      assert(parser.next());
+      assertEquals(frameCopy(parser), expected);
+      assertEquals(parser.next(), false);
+      parser.trim();
+      assertEquals(parser.storageByteCount, 0);
+    }
+  }
+});
