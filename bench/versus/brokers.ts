@@ -28,7 +28,8 @@ export interface RunningBroker {
 /** A broker that can be started. */
 export interface Subject {
   readonly name: string;
-  start(isDurable: boolean): Promise<RunningBroker>;
+  /** `flags` are for Reprise alone. */
+  start(isDurable: boolean, flags?: readonly string[]): Promise<RunningBroker>;
 }
 
 /** How each runtime runs the broker; a runtime that is not given is left out. */
@@ -52,7 +53,10 @@ export function subjects(commands: RuntimeCommands): Subject[] {
 }
 
 function reprise(name: string, command: readonly string[]): Subject {
-  return { name, start: (isDurable) => startReprise(command, isDurable) };
+  return {
+    name,
+    start: (isDurable, flags = []) => startReprise([...command, ...flags], isDurable),
+  };
 }
 
 async function startReprise(
