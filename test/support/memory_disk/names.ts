@@ -99,11 +99,15 @@ export class Names {
   /** Makes the changes of `folder` survive a power loss, and those they build on. */
   sync(folder: string, covered: ReadonlySet<NameChange> = this.beginSync()): void {
     const folders = new Set([folder]);
+    const gone = new Set<string>();
     const kept: NameChange[] = [];
     const synced: NameChange[] = [];
     // A rename between folders brings along what came before it in both.
     for (const change of this.#changes.toReversed()) {
       const isCovered = covered.has(change) && change.folders.some((each) => folders.has(each));
+      // What was done in a folder before it went for good cannot come back in another of its name.
+      if (!isCovered && change.folders.some((each) => gone.has(each))) continue;
+      if (isCovered && change.unset !== undefined) gone.add(change.unset);
       (isCovered ? synced : kept).push(change);
       if (isCovered) { for (const each of change.folders) folders.add(each); }
     }
