@@ -198,7 +198,8 @@ export class FileStore implements Store, LogListener {
     const file = this.#holdings.fileOf(ref);
     if (this.#reads.ahead.count > 0) this.#reads.ahead.used(ref);
     if (file !== 0) this.#holdings.remove(ref, queueId);
-    if (!this.#arena.release(ref) || file === 0) return;
+    if (!this.#arena.release(ref)) return;
+    if (file === 0) return this.#keeper.freedUnwritten(ref);
     this.entries.freed(ref);
     this.#keeper.freed(ref, file);
     this.#holdings.forget(ref);

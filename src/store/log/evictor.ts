@@ -8,6 +8,7 @@ import type { StubMeta } from "../block.ts";
 import { DiskError } from "../file_system.ts";
 import type { RecordView } from "../port.ts";
 import { emptyView } from "../views.ts";
+import type { DataFile } from "./data_files.ts";
 import type { Holdings } from "./holdings.ts";
 import type { ReadAhead } from "./read_ahead.ts";
 import { Spiller } from "./spiller.ts";
@@ -27,6 +28,8 @@ export interface EvictorParts {
   ahead: ReadAhead;
   segments: SegmentWriter;
   seed: number;
+  /** Nothing alive is in the file. */
+  emptied: (file: DataFile) => void;
 }
 
 /** Gives up record bytes that are on disk. */
@@ -51,8 +54,10 @@ export class Evictor {
    */
   step(nowMs: number, recordBytesMin: number, maySpill: boolean): boolean {
     const { arena, options } = this.#parts;
-    if (arena.liveBytes <= options.residentBytesMax) return false;
     const before = arena.liveBytes;
+    const spiller = this.#spiller;
+    if (spiller.hasSettled && !spiller.settle(this.#evictRef)) this.#spillAtMs = nowMs + RETRY_MS;
+    if (arena.liveBytes <= options.residentBytesMax) return spiller.hasSettled;
     const spilledBytesMin = maySpill && nowMs >= this.#spillAtMs
       ? Math.max(recordBytesMin, SPILLED_BYTES_MIN)
       : Infinity;
@@ -60,13 +65,19 @@ export class Evictor {
     // None is looked at twice: it may be on its way to a disk already.
     const most = Math.min(REFS_PER_STEP, end - 1);
     for (let looked = 0; looked < most; looked++) {
-      if (before - arena.liveBytes >= BYTES_PER_STEP || this.#spiller.isFull) break;
+      if (before - arena.liveBytes >= BYTES_PER_STEP || spiller.isFull) break;
       if (this.#next >= end) this.#next = 1;
       this.#look(this.#next++, recordBytesMin, spilledBytesMin);
     }
     this.#spill(nowMs);
     this.#fruitless = arena.liveBytes < before ? 0 : this.#fruitless + most;
-    return arena.liveBytes > options.residentBytesMax && this.#fruitless < end;
+    const isPressed = arena.liveBytes > options.residentBytesMax && this.#fruitless < end;
+    return isPressed || spiller.hasSettled;
+  }
+
+  /** A record that has no place on a disk is no more. */
+  freed(ref: number): void {
+    this.#spiller.freed(ref);
   }
 
   #look(ref: number, recordBytesMin: number, spilledBytesMin: number): void {
@@ -84,7 +95,7 @@ export class Evictor {
 
   #spill(nowMs: number): void {
     try {
-      this.#spiller.write(nowMs, (ref) => this.#evict(ref));
+      this.#spiller.write(nowMs);
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
       this.#spillAtMs = nowMs + RETRY_MS;
@@ -92,6 +103,8 @@ export class Evictor {
       this.#parts.options.logger.log("error", "cannot write messages to make room", fields);
     }
   }
+
+  readonly #evictRef = (ref: number): void => this.#evict(ref);
 
   #evict(ref: number): void {
     const { arena } = this.#parts;

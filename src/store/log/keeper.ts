@@ -83,11 +83,9 @@ export class Keeper {
   constructor(parts: KeeperParts) {
     this.#parts = parts;
     this.#manifest = parts.manifest;
-    this.#mover = new Mover({
-      ...parts,
-      seed: parts.manifest.seed,
-      emptied: (file) => this.emptied(file),
-    });
+    const { seed } = parts.manifest;
+    const emptied = (file: DataFile) => this.emptied(file);
+    this.#mover = new Mover({ ...parts, seed, emptied });
     this.#room = new Room({
       ...parts.options,
       fs: parts.files.fs,
@@ -101,11 +99,11 @@ export class Keeper {
       ...parts,
       pages,
       source: this.#source,
-      seed: parts.manifest.seed,
+      seed,
       finish: (snapshot) => this.#finishSnapshot(snapshot),
       drop: (snapshot) => this.#dropSnapshot(snapshot),
     });
-    this.#evictor = new Evictor({ ...parts, segments, seed: parts.manifest.seed });
+    this.#evictor = new Evictor({ ...parts, segments, seed, emptied });
   }
 
   /** Whether the disk has less room than it must have. */
@@ -132,6 +130,11 @@ export class Keeper {
   /** Nothing alive is in the file any more. */
   emptied(file: DataFile): void {
     this.#emptied.push({ file, batch: this.#parts.log.openBatch });
+  }
+
+  /** A record that was in no file is no more. */
+  freedUnwritten(ref: number): void {
+    this.#evictor.freed(ref);
   }
 
   /** A record has left the disk's account. */

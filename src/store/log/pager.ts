@@ -299,7 +299,7 @@ export class Pager {
     let done = 0;
     for (const draft of this.#drafts) {
       const isVoid = draft.generation !== segments.generation;
-      if (!isVoid && draft.isLogged && draft.ticket > segments.safeTicket) break;
+      if (!isVoid && draft.ticket > segments.safeTicket) break;
       if (messages > 0 && messages + draft.messages > COMMITTED_PER_STEP_MAX) break;
       done++;
       messages += draft.messages;

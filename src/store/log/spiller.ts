@@ -1,72 +1,131 @@
 // Writes the bytes of records that no disk has, because they need not survive, to segment files, so that
-// they can be given up under pressure. The evictor chooses them one by one; nothing is synced or logged
-// for them, and after a restart nobody knows them.
+// they can be given up under pressure. The evictor chooses them one by one and gives them up once they are
+// synced: after a sync that fails the system may have lost what was written. Nothing is logged for them,
+// and after a restart nobody knows them.
 
-import { dropBytes, EMPTY_BYTES } from "../../lib/bytes.ts";
 import type { Arena } from "../arena.ts";
 import type { RecordView } from "../port.ts";
 import { emptyView } from "../views.ts";
 import { BatchWriter } from "./batch_writer.ts";
+import type { DataFile } from "./data_files.ts";
 import type { Holdings } from "./holdings.ts";
 import type { SegmentWriter } from "./segment_writer.ts";
 
 const GROUP_BYTES_MAX = 1024 * 1024;
+const IN_FLIGHT_BYTES_MAX = 8 * 1024 * 1024;
 const KEPT_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Records that are written and not safe yet. */
+interface Group {
+  refs: number[];
+  /** Where each begins in the file, and where the last one ends. */
+  offsets: number[];
+  bytes: number;
+  file: DataFile;
+  ticket: number;
+  generation: number;
+}
+
+/** What a {@link Spiller} is made of. */
+export interface SpillerParts {
+  arena: Arena;
+  holdings: Holdings;
+  segments: SegmentWriter;
+  seed: number;
+  /** Nothing alive is in the file. */
+  emptied: (file: DataFile) => void;
+}
 
 /** Writes records to make room. */
 export class Spiller {
-  readonly #arena: Arena;
-  readonly #holdings: Holdings;
-  readonly #segments: SegmentWriter;
+  readonly #parts: SpillerParts;
   readonly #writer: BatchWriter;
   readonly #view: RecordView = emptyView();
-  readonly #refs: number[] = [];
-  readonly #offsets: number[] = [];
+  #refs: number[] = [];
+  #offsets: number[] = [];
+  #groups: Group[] = [];
+  /** In which group a record is; none for one that is no more, whose reference may be another's. */
+  readonly #unsafe = new Map<number, Group>();
+  #inFlightBytes = 0;
 
-  constructor(
-    parts: { arena: Arena; holdings: Holdings; segments: SegmentWriter; seed: number },
-  ) {
-    this.#arena = parts.arena;
-    this.#holdings = parts.holdings;
-    this.#segments = parts.segments;
+  constructor(parts: SpillerParts) {
+    this.#parts = parts;
     this.#writer = new BatchWriter(parts.seed);
   }
 
-  /** Whether a group is full and has to be written before more is added. */
+  /** Whether a group is full, or as much as may be is on its way: nothing is to be added. */
   get isFull(): boolean {
+    if (this.#inFlightBytes >= IN_FLIGHT_BYTES_MAX) return true;
     return this.#refs.length > 0 && this.#writer.out.byteCount >= GROUP_BYTES_MAX;
   }
 
-  /** Adds a record, whose bytes are in memory and on no disk, to the group. */
+  /** Whether `settle` has something to do. */
+  get hasSettled(): boolean {
+    const group = this.#groups[0];
+    if (group === undefined) return false;
+    const { segments } = this.#parts;
+    return group.generation !== segments.generation || group.ticket <= segments.safeTicket;
+  }
+
+  /** Adds a record, whose bytes are in memory and on no disk, to the group, unless it is on its way. */
   add(ref: number): void {
+    if (this.#unsafe.has(ref)) return;
     const writer = this.#writer;
     if (this.#refs.length === 0) writer.open(writer.out.bytes);
-    this.#arena.open(ref, this.#view);
+    this.#parts.arena.open(ref, this.#view);
     this.#refs.push(ref);
     this.#offsets.push(writer.record(this.#view));
   }
 
-  /**
-   * Writes the group, as a batch of number 0, and gives each record to `written`: it has a place now.
-   * @throws DiskError; nothing has changed then
-   */
-  write(nowMs: number, written: (ref: number) => void): void {
+  /** A record that has no place on a disk is no more. */
+  freed(ref: number): void {
+    if (this.#unsafe.size > 0) this.#unsafe.delete(ref);
+  }
+
+  /** Writes the group, as a batch of number 0. @throws DiskError; nothing has changed then */
+  write(nowMs: number): void {
     if (this.#refs.length === 0) return;
+    const { segments } = this.#parts;
     const { out } = this.#writer;
-    const refs = this.#refs.splice(0);
-    const offsets = this.#offsets.splice(0);
-    const end = out.byteCount;
+    const refs = this.#refs;
+    const offsets = this.#offsets;
+    this.#refs = [];
+    this.#offsets = [];
+    offsets.push(out.byteCount);
     this.#writer.finish(0, nowMs);
-    const { file, offset } = this.#segments.append(out.bytes, out.byteCount);
+    const { file, offset } = segments.append(out.bytes, out.byteCount);
+    for (let index = 0; index < offsets.length; index++) offsets[index]! += offset;
+    const { generation, lastTicket: ticket } = segments;
+    const bytes = out.byteCount;
+    const group = { refs, offsets, bytes, file, ticket, generation };
+    this.#groups.push(group);
+    for (const ref of refs) this.#unsafe.set(ref, group);
+    this.#inFlightBytes += bytes;
+    file.draftCount++;
+    segments.sync();
+    if (out.bytes.length > KEPT_BYTES_MAX) this.#writer.open(new Uint8Array(0));
+  }
+
+  /** Gives each record of a group that is safe now to `written`: it has a place. False: they are void. */
+  settle(written: (ref: number) => void): boolean {
+    const { holdings, segments, emptied } = this.#parts;
+    const group = this.#groups.shift()!;
+    const { refs, offsets, bytes, file, generation } = group;
+    const isVoid = generation !== segments.generation;
+    this.#inFlightBytes -= bytes;
+    file.draftCount--;
     for (const [index, ref] of refs.entries()) {
-      const recordBytes = (offsets[index + 1] ?? end) - offsets[index]!;
-      this.#holdings.place(ref, file.number, offset + offsets[index]!, recordBytes);
+      if (this.#unsafe.get(ref) !== group) continue;
+      this.#unsafe.delete(ref);
+      // The log may have it since.
+      if (isVoid || holdings.fileOf(ref) !== 0) continue;
+      const recordBytes = offsets[index + 1]! - offsets[index]!;
+      holdings.place(ref, file.number, offsets[index]!, recordBytes);
       file.liveRecords++;
       file.liveBytes += recordBytes;
       written(ref);
     }
-    if (out.bytes.length <= KEPT_BYTES_MAX) return;
-    dropBytes(out.bytes);
-    this.#writer.open(EMPTY_BYTES);
+    if (file.draftCount === 0 && file.liveRecords === 0) emptied(file);
+    return !isVoid;
   }
 }

@@ -1,6 +1,6 @@
 // FileStore with backlogs beyond its memory: pages are written, read, dropped, moved and recovered.
 
-import { assert, assertEquals, assertLess, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertGreater, assertLess, assertThrows } from "@std/assert";
 import { ChannelError } from "../../../src/amqp/errors.ts";
 import { REJECT } from "../../../src/broker/unacked.ts";
 import { Prng } from "../../../src/lib/prng.ts";
@@ -319,4 +319,64 @@ Deno.test("FileStore keeps transient bodies in memory while there is no disk to 
   node.settle();
   assertLess(node.store.liveBytes, 80 * 1024);
   assertEquals(node.take("q", 100), range(0, 20));
+});
+
+/** Publishes large transient messages; nothing that is written is safe before the test says so. */
+function unsafelySpilled(): PagedNode {
+  const node = new PagedNode(new MemoryDisk(), {
+    residentBytesMax: 64 * 1024,
+    sizes: { pagedChunkBytesMax: 0 },
+  });
+  node.queue("q", {}, false);
+  for (let number = 0; number < 20; number++) {
+    node.t.publish("q", `${number}`.padStart(10_000, "."));
+    node.t.turn();
+  }
+  assert(node.disk.pendingCount > 0);
+  return node;
+}
+
+Deno.test("FileStore gives up transient bodies when what was written of them is synced, not before", () => {
+  const node = unsafelySpilled();
+  assertGreater(node.store.liveBytes, 190 * 1024);
+  for (let turns = 0; turns < 10; turns++) node.settle();
+  assertLess(node.store.liveBytes, 80 * 1024);
+  assertEquals(node.take("q", 100), range(0, 20));
+});
+
+Deno.test("FileStore keeps transient bodies whose sync has failed, and writes them anew", () => {
+  const node = new PagedNode(new MemoryDisk(), {
+    residentBytesMax: 64 * 1024,
+    sizes: { pagedChunkBytesMax: 0 },
+  });
+  node.queue("q", {}, false);
+  node.disk.failNext("sync", "EIO", "segment");
+  for (let number = 0; number < 20; number++) {
+    node.t.publish("q", `${number}`.padStart(10_000, "."));
+    node.t.turn();
+  }
+  assertGreater(node.store.liveBytes, 190 * 1024);
+  node.settle();
+  assert(node.errors.includes("cannot sync a segment file"));
+  assertGreater(node.store.liveBytes, 190 * 1024);
+  node.t.turn(2000);
+  for (let turns = 0; turns < 10; turns++) node.settle();
+  assertLess(node.store.liveBytes, 80 * 1024);
+  assertEquals(node.take("q", 100), range(0, 20));
+});
+
+Deno.test("FileStore does not take a message for one that had its reference while it was written", () => {
+  const node = unsafelySpilled();
+  // Those that come now have the references of those that go.
+  const channel = new TestChannel();
+  for (let tag = 1; node.t.get(node.find("q"), channel) !== null; tag++) {
+    channel.unacked.ack(tag, false);
+  }
+  assertEquals(node.store.liveMessageCount, 0);
+  for (let number = 20; number < 40; number++) {
+    node.t.publish("q", `${number}`.padStart(10_000, "."));
+    node.t.turn();
+  }
+  for (let turns = 0; turns < 10; turns++) node.settle();
+  assertEquals(node.take("q", 100), range(20, 20));
 });
