@@ -167,7 +167,10 @@ export class Watch {
     const { store, ledger } = this.#parts;
     for (const [at, batch] of this.#delays) {
       const [queueId, position] = at.split("/").map(Number) as [number, number];
-      const isDelayed = ledger.live.row(queueId, position)?.state === DELAYED;
+      const row = ledger.live.row(queueId, position);
+      // What has expired may be on its way to be dead-lettered, and wait to be read.
+      const isDelayed = row?.state === DELAYED &&
+        this.#expiryOf(this.queue(queueId), row) > this.#nowMs;
       if (isDelayed && store.isFailed(batch)) throw new Violation(`${at}: delayed, but refused`);
       if (!isDelayed || batch <= store.safeBatch) this.#delays.delete(at);
     }
