@@ -5,6 +5,7 @@
 const CAPACITY_MIN = 16;
 // So many of the first are looked for one by one, more by sorting all.
 const FEW_MAX = 512;
+const SORTED_MAX = 16_384;
 
 /** A binary min-heap of (position, ref, entry, expiry). */
 export class RequeuedHeap {
@@ -73,7 +74,7 @@ export class RequeuedHeap {
   ordered(max = this.count): number[] {
     if (max > FEW_MAX || max >= this.count) {
       const indexes = Array.from({ length: this.count }, (_, index) => index);
-      return indexes.sort((a, b) => this.#position[a]! - this.#position[b]!).slice(0, max);
+      return this.#sorted(indexes).slice(0, max);
     }
     // Nothing is smaller than what stands above it: the next one stands below one of those before.
     const taken: number[] = [];
@@ -88,6 +89,10 @@ export class RequeuedHeap {
     return taken;
   }
 
+  #sorted(indexes: number[]): number[] {
+    return indexes.sort((a, b) => this.#position[a]! - this.#position[b]!);
+  }
+
   #takeSmallest(indexes: number[]): number {
     let at = 0;
     for (let i = 1; i < indexes.length; i++) {
@@ -98,8 +103,14 @@ export class RequeuedHeap {
 
   /** Takes out every message with expiry at or before `nowMs`, at most `max`, in order. */
   expire(nowMs: number, max: number, visit: (index: number) => void): number {
-    const due = this.ordered().filter((index) => this.#expiry[index]! <= nowMs).slice(0, max);
-    for (const index of due) visit(index);
+    const expired: number[] = [];
+    for (let index = 0; index < this.count; index++) {
+      if (this.#expiry[index]! <= nowMs) expired.push(index);
+    }
+    // So many that sorting them would take long leave as they stand here, which is nearly their order.
+    const isMany = expired.length > SORTED_MAX;
+    const due = isMany ? expired.slice(0, max) : this.#sorted(expired).slice(0, max);
+    for (const index of isMany ? this.#sorted(due) : due) visit(index);
     if (due.length > 0) this.#remove(new Set(due));
     this.expiryMinMs = Infinity;
     for (let index = 0; index < this.count; index++) {

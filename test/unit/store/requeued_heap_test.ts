@@ -20,3 +20,25 @@ Deno.test("RequeuedHeap.ordered() names the first few in order of position", () 
     }
   }
 });
+
+Deno.test("RequeuedHeap.expire() takes out all that has expired in pieces, however many there are", () => {
+  for (const count of [500, 20_000]) {
+    const heap = new RequeuedHeap();
+    for (let position = 0; position < count; position++) {
+      heap.push(position, position + 1, 0, position % 3 === 0 ? 50 : 10);
+    }
+    const seen = new Set<number>();
+    const expected = count - Math.ceil(count / 3);
+    while (seen.size < expected) {
+      let last = -1;
+      const expired = heap.expire(10, 4096, (index) => {
+        assertEquals(heap.positionAt(index) > last, true);
+        last = heap.positionAt(index);
+        seen.add(last);
+      });
+      assertEquals(expired, Math.min(4096, expected - seen.size + expired));
+    }
+    assertEquals(heap.expire(10, 4096, () => {}), 0);
+    assertEquals([heap.count, heap.expiryMinMs], [count - expected, 50]);
+  }
+});
