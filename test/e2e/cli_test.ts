@@ -5,7 +5,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import amqplib from "amqplib";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { detectRuntime } from "../../src/runtime/detect.ts";
 import { VERSION } from "../../src/version.ts";
@@ -76,6 +76,21 @@ Deno.test("main refuses an address that is not this machine's", async () => {
     "0",
   ]);
   assertMatch(text, /^cannot listen on 192\.0\.2\.1:0 for AMQP: /);
+});
+
+Deno.test("main takes an IPv6 address, and refuses what is no address in one line", async () => {
+  const at = (host: string) => ["--memory", "--bind", host, "--amqp-port", "0", "--http-port", "0"];
+  assertMatch(await refusal(at("no/host")), /^cannot listen on no\/host:0 for AMQP: /);
+  const addresses = Object.values(networkInterfaces()).flat();
+  if (!addresses.some((one) => one?.address === "::1")) return;
+  const { program, url, httpUrl } = await startBroker(at("::1"));
+  assertMatch(url, /@\[::1\]:\d+/);
+  assertEquals((await (await fetch(`${httpUrl}/api/health`)).json()).status, "ok");
+  const socket = connect(Number(portOf(url)), "::1", () => socket.write("AMQP\x00\x00\x09\x01"));
+  await new Promise<void>((resolve) => socket.once("data", () => resolve()));
+  socket.destroy();
+  program.signal("SIGTERM");
+  assertEquals(await program.ended.then(({ code }) => code), 0);
 });
 
 if (detectRuntime() === "deno") {

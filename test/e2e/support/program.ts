@@ -89,7 +89,7 @@ export interface ReadyBroker {
   readonly httpUrl: string;
 }
 
-const READY = /^reprise ready amqp=(127\.0\.0\.1:\d+) http=(127\.0\.0\.1:\d+)$/;
+const READY = /^reprise ready amqp=(\S+:\d+) http=(\S+:\d+)$/;
 
 /** Starts a broker on free ports and waits for its ready line. */
 export async function startBroker(
