@@ -1,7 +1,8 @@
 // How long the single pieces of work take that a store does in a turn: wraps the methods that do them
 // and keeps, by kind, the longest and the time that all but one in a thousand stay below. Of the longest
 // it says what it was made of: the processor's time in this thread, waiting for calls of the system, and
-// collecting garbage. backlog.ts, boot.ts and pauses.ts print it.
+// collecting garbage. What counts is the time of the processor or of the system, where that is less than
+// the time of the clock: other programs on the machine are no pauses of ours. backlog.ts, boot.ts and pauses.ts print it.
 
 import { PerformanceObserver } from "node:perf_hooks";
 import process from "node:process";
@@ -79,10 +80,11 @@ class Times {
   #longest: Step = { ms: 0, cpuMs: 0, systemMs: 0, gcMs: 0, startMs: 0 };
 
   add(step: Step): void {
-    const octave = Math.max(0, Math.log2(step.ms) - OCTAVE_MIN);
+    const ms = pauseMs(step);
+    const octave = Math.max(0, Math.log2(ms) - OCTAVE_MIN);
     this.#buckets[Math.min(BUCKET_COUNT - 1, Math.floor(octave * BUCKETS_PER_OCTAVE))]!++;
     this.#count++;
-    if (step.ms > this.#longest.ms) this.#longest = step;
+    if (ms > pauseMs(this.#longest)) this.#longest = step;
   }
 
   summary(): StepSummary {
@@ -90,7 +92,7 @@ class Times {
     let bucket = BUCKET_COUNT - 1;
     while (bucket > 0 && this.#buckets[bucket]! <= left) left -= this.#buckets[bucket--]!;
     const upToMs = 2 ** ((bucket + 1) / BUCKETS_PER_OCTAVE + OCTAVE_MIN);
-    const mostMs = Math.min(this.#longest.ms, upToMs);
+    const mostMs = Math.min(pauseMs(this.#longest), upToMs);
     return { count: this.#count, mostMs, longest: this.#longest };
   }
 }
