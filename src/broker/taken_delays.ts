@@ -14,26 +14,30 @@ export class TakenDelays implements TakenMessages {
   readonly #table: DelayedTable;
   readonly #owner: number;
   readonly #end: number;
+  #left: number;
   #next = 0;
 
   /** Everything in the table that is `owner`'s, who enters nothing more; `messageCount` messages. */
   constructor(table: DelayedTable, owner: number, messageCount: number) {
     this.#table = table;
     this.#owner = owner;
-    this.#end = table.rowEnd;
+    this.#end = messageCount === 0 ? 0 : table.rowEnd;
+    this.#left = messageCount;
     this.messageCount = messageCount;
   }
 
   releaseSome(max: number, release: (ref: number) => void): boolean {
     const table = this.#table;
     const stop = Math.min(this.#end, this.#next + max * LOOKS_PER_MESSAGE);
-    for (let released = 0; this.#next < stop && released < max; this.#next++) {
+    let released = 0;
+    for (; this.#next < stop && released < max; this.#next++) {
       if (table.ownerAt(this.#next) !== this.#owner) continue;
       const ref = table.refAt(this.#next);
       table.remove(this.#next);
       release(ref);
       released++;
     }
-    return this.#next < this.#end;
+    this.#left -= released;
+    return this.#left > 0 && this.#next < this.#end;
   }
 }

@@ -4,6 +4,8 @@
 
 import type { TakenMessages } from "./port.ts";
 
+const QUEUES_PER_STEP_MAX = 64;
+
 /** Lets go of purged messages. */
 export class Discards {
   readonly #perStep: number;
@@ -22,17 +24,27 @@ export class Discards {
 
   /** The records of `taken` are to be released by the queue; says how many messages that is. */
   add(taken: TakenMessages, queueId: number): number {
-    if (taken.messageCount > 0) this.#waiting.push({ taken, queueId });
-    return taken.messageCount;
+    const { messageCount } = taken;
+    if (messageCount > 0) this.#waiting.push({ taken, queueId });
+    // There may be empty chunks.
+    else while (taken.releaseSome(this.#perStep, () => {}));
+    return messageCount;
   }
 
   /** Releases some; true when more are left. */
   step(): boolean {
-    const first = this.#waiting[0];
-    if (first === undefined) return false;
-    const { taken, queueId } = first;
-    const release = (ref: number) => this.#release(ref, queueId);
-    if (!taken.releaseSome(this.#perStep, release)) this.#waiting.shift();
+    let left = this.#perStep;
+    for (let done = 0; left > 0 && done < QUEUES_PER_STEP_MAX; done++) {
+      const first = this.#waiting[0];
+      if (first === undefined) break;
+      const { taken, queueId } = first;
+      const hasMore = taken.releaseSome(left, (ref) => {
+        this.#release(ref, queueId);
+        left--;
+      });
+      if (hasMore) break;
+      this.#waiting.shift();
+    }
     return this.#waiting.length > 0;
   }
 }

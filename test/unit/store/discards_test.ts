@@ -131,3 +131,35 @@ Deno.test("Queue.purge() of delays that the disk refuses afterwards brings nothi
   settle(t, disk, 5);
   assertEquals(store.liveMessageCount, 0);
 });
+
+Deno.test("Queue.purge() and delete of queues without messages leave no memory behind", () => {
+  const { t, store } = start(new MemoryDisk());
+  const queue = t.queue("q", { "x-message-ttl": 1000 });
+  const channel = new TestChannel();
+  const memoryBytes = store.memoryBytes;
+  for (let round = 1; round <= 3; round++) {
+    t.publish("q", "a", { expiration: "10" });
+    t.publish("q", "b");
+    t.publish("q", "c", { expiration: "10" });
+    t.turn(20);
+    t.get(queue, channel);
+    channel.unacked.requeueAll(CAUSE_CLOSE, true);
+    t.get(queue, channel);
+    channel.unacked.ack(2 * round, false);
+    assertEquals([queue.readyCount, queue.purge()], [0, 0]);
+  }
+  t.vhost.removeQueue(queue);
+  t.turn();
+  assertEquals(store.memoryBytes, memoryBytes);
+});
+
+Deno.test("Discards let go of many small queues in few turns", () => {
+  const disk = new MemoryDisk();
+  const { t, store } = start(disk);
+  const queues = Array.from({ length: 60 }, (_, index) => t.queue(`q${index}`));
+  for (const queue of queues) t.publish(queue.name, "x");
+  for (const queue of queues) t.vhost.removeQueue(queue);
+  let turns = 0;
+  for (; store.liveMessageCount > 0; turns++) t.broker.endTurn();
+  assertEquals(turns, 6);
+});
