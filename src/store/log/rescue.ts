@@ -46,7 +46,8 @@ export class Rescue {
   step(nowMs: number): void {
     const snapshot = this.#snapshot;
     if (snapshot === null) {
-      if (nowMs < this.#tryAtMs) return;
+      // What the open batch says already would be in the snapshot without the rest of that batch.
+      if (nowMs < this.#tryAtMs || !this.#parts.log.batch.isEmpty) return;
       this.#tryAtMs = nowMs + INTERVAL_MS;
       if (this.#isSmall() && this.#isOnDisk()) this.#write(nowMs);
     } else if (snapshot.error !== null) {
