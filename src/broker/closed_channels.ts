@@ -5,7 +5,7 @@
 import { CAUSE_CLOSE } from "./retry.ts";
 import type { Unacked } from "./unacked.ts";
 
-const RETURNED_PER_TURN_MAX = 16_384;
+const RETURNED_PER_TURN_MAX = 8192;
 
 /** Tables of closed channels of one node. */
 export class ClosedChannels {

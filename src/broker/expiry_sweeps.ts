@@ -4,7 +4,7 @@
 
 import type { DeadLetters } from "./dead_letters.ts";
 
-const EXPIRED_PER_TURN_MAX = 4096;
+const EXPIRED_PER_TURN_MAX = 2048;
 // Dead letters that may wait to be published before more become some by expiry.
 const LETTERS_MAX = 8192;
 

@@ -4,7 +4,7 @@ import { assertEquals } from "@std/assert";
 import type { Queue } from "../../../src/broker/queue.ts";
 import { TestBroker, TestChannel } from "../../support/test_broker.ts";
 
-const PER_TURN_MAX = 16_384;
+const PER_TURN_MAX = 8192;
 
 function turn({ broker }: TestBroker): void {
   broker.beginTurn(broker.nowMs);
@@ -26,17 +26,17 @@ function taken(t: TestBroker, count: number): { queue: Queue; channel: TestChann
 
 Deno.test("ClosedChannels give back a bounded number a turn, in order", () => {
   const t = new TestBroker();
-  const { queue, channel } = taken(t, 40_000);
+  const { queue, channel } = taken(t, 20_000);
   t.broker.closedChannels.add(channel.unacked);
   assertEquals(queue.readyCount, PER_TURN_MAX);
   assertEquals(t.broker.hasMoreWork, true);
   turn(t);
   assertEquals(queue.readyCount, 2 * PER_TURN_MAX);
   turn(t);
-  assertEquals([queue.readyCount, queue.unackedCount], [40_000, 0]);
+  assertEquals([queue.readyCount, queue.unackedCount], [20_000, 0]);
   assertEquals(t.broker.closedChannels.hasWork, false);
   const next = new TestChannel();
-  const bodies = Array.from({ length: 40_000 }, () => Number(t.get(queue, next)!.body));
+  const bodies = Array.from({ length: 20_000 }, () => Number(t.get(queue, next)!.body));
   assertEquals(bodies.every((body, index) => body === index), true);
 });
 

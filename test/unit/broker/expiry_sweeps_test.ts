@@ -4,7 +4,7 @@ import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import type { Queue } from "../../../src/broker/queue.ts";
 import { TestBroker } from "../../support/test_broker.ts";
 
-const PER_TURN_MAX = 4096;
+const PER_TURN_MAX = 2048;
 
 function readyCount(queues: readonly Queue[]): number {
   return queues.reduce((sum, queue) => sum + queue.readyCount, 0);
@@ -31,7 +31,7 @@ for (const queueCount of [1, 100]) {
       counts.push(readyCount(queues));
       assertLessOrEqual(counts.at(-2)! - counts.at(-1)!, PER_TURN_MAX);
     }
-    assertEquals(counts, [10_000 - PER_TURN_MAX, 10_000 - 2 * PER_TURN_MAX, 0]);
+    assertEquals([counts.length, counts[0]], [5, 10_000 - PER_TURN_MAX]);
     turn(t);
     assertEquals([t.broker.hasMoreWork, t.broker.store.liveMessageCount], [false, 0]);
   });
