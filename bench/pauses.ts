@@ -22,7 +22,7 @@ import {
 } from "../src/amqp/field_value.ts";
 import { Publisher } from "../src/broker/publish.ts";
 import type { Queue } from "../src/broker/queue.ts";
-import { CAUSE_REJECT } from "../src/broker/retry.ts";
+import { CAUSE_CLOSE, CAUSE_REJECT } from "../src/broker/retry.ts";
 import { FolderNode, messageTo, Taker } from "./folder_node.ts";
 import { pauseMs, type Step, StepTimes } from "./steps.ts";
 
@@ -168,7 +168,7 @@ class Bench {
     while (this.taker.unacked.count < LARGEST_PREFETCH) await this.node.turn(() => {});
     await this.node.turn(() => {
       this.queues[0]!.cancel(consumer);
-      this.node.broker.closedChannels.add(this.taker.unacked);
+      this.taker.unacked.requeueAll(CAUSE_CLOSE, true);
     });
     await this.rest();
   }

@@ -6,7 +6,6 @@ import type { Logger } from "../lib/logger.ts";
 import { hostDelayMs } from "../schedule/host_timer.ts";
 import type { Scheduler } from "../schedule/scheduler.ts";
 import type { Store } from "../store/port.ts";
-import { ClosedChannels } from "./closed_channels.ts";
 import { DeadLetters } from "./dead_letters.ts";
 import { DelayedTable } from "./delayed_table.ts";
 import { Delivery } from "./delivery.ts";
@@ -56,7 +55,6 @@ export class Broker {
   readonly dueRetries: Set<Retries> = new Set();
   readonly deadLetters: DeadLetters;
   readonly expirySweeps: ExpirySweeps;
-  readonly closedChannels: ClosedChannels = new ClosedChannels();
   /** The one delivery in the making; see delivery.ts. */
   readonly delivery: Delivery = new Delivery();
   readonly vhosts: Map<string, VHost> = new Map();
@@ -98,7 +96,6 @@ export class Broker {
   /** Starts a turn at broker time `nowMs` and runs the timers that are due, at most a budget of them. */
   beginTurn(nowMs: number): void {
     this.nowMs = Math.max(this.nowMs, nowMs);
-    this.closedChannels.begin();
     this.expirySweeps.begin();
     this.scheduler.runDue(this.nowMs, TIMERS_PER_TURN_MAX);
     if (this.dueRetries.size > 0) this.#takeDue();
@@ -154,7 +151,7 @@ export class Broker {
   /** Whether another turn should follow soon although nothing new has come. */
   get hasMoreWork(): boolean {
     return this.deadLetters.count > 0 || this.#hasHousekeeping || this.#scheduled.length > 0 ||
-      this.closedChannels.hasWork || this.#hasDue || this.expirySweeps.hasWork ||
+      this.#hasDue || this.expirySweeps.hasWork ||
       this.scheduler.nextDueMs() <= this.nowMs;
   }
 

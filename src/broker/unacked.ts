@@ -89,18 +89,6 @@ export class Unacked {
     this.#trim();
   }
 
-  /** Gives back at most `max`, those that a transaction holds too, and says how many they were. */
-  requeueSome(max: number, cause: number): number {
-    let requeued = 0;
-    for (let index = this.#head; index < this.#tail && requeued < max; index++) {
-      if (this.#refs[index] === 0) continue;
-      this.#rejectAt(index, true, cause);
-      requeued++;
-    }
-    if (requeued > 0) this.#trim();
-    return requeued;
-  }
-
   /**
    * Hides a tag, or all up to it, from further settling and appends the tags to `into`; false when
    * the tag is unknown, also because a transaction holds it already.

@@ -7,6 +7,7 @@ import { writeBasicCancel, writeChannelClose } from "../amqp/methods_gen.ts";
 import type { Consumer, ConsumerChannel } from "../broker/consumer.ts";
 import type { Delivery } from "../broker/delivery.ts";
 import { Publisher } from "../broker/publish.ts";
+import { CAUSE_CLOSE } from "../broker/retry.ts";
 import { Unacked } from "../broker/unacked.ts";
 import type { VHost } from "../broker/vhost.ts";
 import { Confirms } from "./confirms.ts";
@@ -178,7 +179,7 @@ export class Channel implements ConsumerChannel {
     this.consumers.clear();
     context.zone.run(() => {
       for (const consumer of consumers) consumer.queue.cancel(consumer);
-      context.broker.closedChannels.add(this.unacked);
+      this.unacked.requeueAll(CAUSE_CLOSE, true);
     });
   }
 }

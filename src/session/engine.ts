@@ -140,7 +140,6 @@ export class Engine {
   close(graceMs = 3000): Promise<void> {
     return new Promise((resolve) => {
       this.#closing = resolve;
-      this.#broker.closedChannels.isLastCall = true;
       this.#turn(() => {
         for (const connection of [...this.#connections.values()]) {
           const reason = "broker forced connection closure with reason 'shutdown'";
