@@ -27,7 +27,7 @@ import { StepTimes } from "./steps.ts";
 // As many as four connections may bring in a turn.
 const PER_TURN = 1000;
 const PREFETCH = 1000;
-// Delays are between nothing and this.
+// Delays are between a hundredth of this and this: none ends while it is measured.
 const DELAY_MS_MAX = 8 * 3600 * 1000;
 const IDLE_TURNS = 20;
 const TURNS_MAX = 1_000_000;
@@ -102,7 +102,7 @@ function argsOf(name: string): FieldTable {
   return new Map([
     ["x-delayed-retry-min", longField(DELAY_MS_MAX)],
     ["x-delayed-retry-multiplier", longField(1)],
-    ["x-delayed-retry-jitter", longField(100)],
+    ["x-delayed-retry-jitter", longField(99)],
   ]);
 }
 

@@ -51,8 +51,6 @@ export class Broker {
   readonly timers: Timers;
   readonly delayedTable: DelayedTable = new DelayedTable();
   readonly unsafeDelays: UnsafeDelays = new UnsafeDelays();
-  /** Queues of which delayed messages are due. */
-  readonly dueRetries: Set<Retries> = new Set();
   readonly deadLetters: DeadLetters;
   readonly expirySweeps: ExpirySweeps;
   /** The one delivery in the making; see delivery.ts. */
@@ -66,7 +64,9 @@ export class Broker {
   #dispatching: Queue[] = [];
   #isMemoryBlocked = false;
   #hasHousekeeping = false;
-  /** More is due than fits into a turn. */
+  /** Queues of which delayed messages are due. */
+  readonly #dueRetries = new Set<Retries>();
+  /** Some of them can be taken. */
   #hasDue = false;
   #lastQueueId = 0;
 
@@ -98,7 +98,13 @@ export class Broker {
     this.nowMs = Math.max(this.nowMs, nowMs);
     this.expirySweeps.begin();
     this.scheduler.runDue(this.nowMs, TIMERS_PER_TURN_MAX);
-    if (this.dueRetries.size > 0) this.#takeDue();
+    if (this.#dueRetries.size > 0) this.#takeDue();
+  }
+
+  /** Delayed messages of a queue are due, or need not wait any more for others that are. */
+  retryIsDue(retries: Retries): void {
+    this.#dueRetries.add(retries);
+    this.#hasDue = true;
   }
 
   // Equal times may be divided between two turns: those that are not all there wait for the next one.
@@ -106,9 +112,9 @@ export class Broker {
     const nextMs = this.scheduler.nextDueMs();
     const beforeMs = nextMs > this.nowMs ? Infinity : nextMs;
     let budget = DUE_PER_TURN_MAX;
-    for (const retries of this.dueRetries) {
+    for (const retries of this.#dueRetries) {
       budget -= retries.takeDue(beforeMs, budget);
-      if (!retries.delayed.hasDue) this.dueRetries.delete(retries);
+      if (!retries.delayed.hasDue) this.#dueRetries.delete(retries);
     }
     this.#hasDue = budget === 0;
   }

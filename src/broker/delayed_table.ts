@@ -6,8 +6,9 @@
 const CHUNK_ROWS = 8192;
 const CHUNK_SHIFT = 13;
 const CHUNK_MASK = CHUNK_ROWS - 1;
-const ROW_BYTES = 48;
-const NONE = 0xffff_ffff;
+const ROW_BYTES = 56;
+/** No row. */
+export const NO_ROW = 0xffff_ffff;
 
 class DelayedChunk {
   readonly refs = new Uint32Array(CHUNK_ROWS);
@@ -18,6 +19,8 @@ class DelayedChunk {
   readonly dueMs = new Float64Array(CHUNK_ROWS);
   readonly numbers = new Float64Array(CHUNK_ROWS);
   readonly handles = new Float64Array(CHUNK_ROWS);
+  readonly next = new Uint32Array(CHUNK_ROWS);
+  readonly previous = new Uint32Array(CHUNK_ROWS);
 }
 
 /** A message to be held back, or one that is. */
@@ -41,7 +44,7 @@ export class DelayedTable {
   /** Number of the last delay; goes on behind those of earlier lives of the node. */
   lastNumber = 0;
   readonly #chunks: DelayedChunk[] = [];
-  #firstFree = NONE;
+  #firstFree = NO_ROW;
   #unused = 0;
   #rowCount = 0;
   #lastOwner = 0;
@@ -103,6 +106,23 @@ export class DelayedTable {
     return this.#chunkOf(index).handles[index & CHUNK_MASK]!;
   }
 
+  /** Neighbours in the list that its queue keeps; see cold_delays.ts. */
+  nextOf(index: number): number {
+    return this.#chunkOf(index).next[index & CHUNK_MASK]!;
+  }
+
+  previousOf(index: number): number {
+    return this.#chunkOf(index).previous[index & CHUNK_MASK]!;
+  }
+
+  setNext(index: number, next: number): void {
+    this.#chunkOf(index).next[index & CHUNK_MASK] = next;
+  }
+
+  setPrevious(index: number, previous: number): void {
+    this.#chunkOf(index).previous[index & CHUNK_MASK] = previous;
+  }
+
   setHandle(index: number, handle: number): void {
     this.#chunkOf(index).handles[index & CHUNK_MASK] = handle;
   }
@@ -132,13 +152,13 @@ export class DelayedTable {
     this.#firstFree = index;
     if (--this.#rowCount > 0) return;
     this.#chunks.length = 1;
-    this.#firstFree = NONE;
+    this.#firstFree = NO_ROW;
     this.#unused = 0;
   }
 
   #allocate(): number {
     const free = this.#firstFree;
-    if (free !== NONE) {
+    if (free !== NO_ROW) {
       this.#firstFree = this.refAt(free);
       return free;
     }

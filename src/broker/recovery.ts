@@ -106,7 +106,12 @@ function restoreMessages(
 ): void {
   const view = emptyView();
   const message = { ...emptyRow(), ref: 0, queueId: queue.id, position: 0 };
-  const pages = [...recovered.pages.values()].sort((a, b) => b.first - a.first);
+  const pages: PagePlace[] = [];
+  for (const page of recovered.pages.values()) {
+    if (page.delays === null) pages.push(page);
+    else restoreDelayedPage(queue, page, to);
+  }
+  pages.sort((a, b) => b.first - a.first);
   let nextPageAt = pages.at(-1)?.first ?? Infinity;
   const { rows } = recovered.positions;
   recovered.positions.each((position, row) => {
@@ -129,9 +134,20 @@ function restorePage(
   place: PagePlace,
   to: { store: FileStore; counts: RestoredCounts },
 ): void {
-  const isThere = to.store.adoptPage(queue.id, place);
+  const isThere = to.store.adoptPage(to.store.laneOf(queue.id), place);
   if (isThere) queue.restorePage(place);
   if (isThere) to.counts.ready += place.count;
+  else to.counts.missing += place.count;
+}
+
+function restoreDelayedPage(
+  queue: Queue,
+  place: PagePlace,
+  to: { store: FileStore; counts: RestoredCounts },
+): void {
+  const { retries } = queue;
+  const isThere = retries !== null && to.store.adoptPage(retries.delayed, place);
+  if (isThere) to.counts.delayed += place.count;
   else to.counts.missing += place.count;
 }
 

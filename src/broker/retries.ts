@@ -24,11 +24,15 @@ export class Retries implements DelayOwner {
   #quietUntilMs = 0;
 
   constructor(queue: Queue, settings: RetrySettings) {
-    const { scheduler, delayedTable: table } = queue.broker;
     this.#queue = queue;
     this.settings = settings;
-    const onDue = () => void queue.broker.dueRetries.add(this);
-    this.delayed = new RetryQueue(retryQueueName(queue.name), { scheduler, table, onDue });
+    this.delayed = new RetryQueue(retryQueueName(queue.name), {
+      queueId: queue.id,
+      broker: queue.broker,
+      endMsOf: (row) => this.#endMsOf(row),
+      onDue: () => queue.broker.retryIsDue(this),
+      onUnheld: (row) => this.#requeue(row, new SchedulerFullError().message),
+    });
   }
 
   /** Delays a message whose `entry` has its deliveries spent; false when it has to go back at once. */
@@ -67,15 +71,21 @@ export class Retries implements DelayOwner {
 
   /** The disk has refused the batch that says of a delay: the message is ready again, count kept. */
   undelay(number: number, row: number): void {
+    const { delayedTable } = this.#queue.broker;
+    if (delayedTable.numberAt(row) !== number || !this.delayed.holds(row)) return;
+    this.delayed.cancel(row);
+    this.#requeue(row, "the disk has refused it");
+  }
+
+  // A message that cannot be held back is ready again, count kept.
+  #requeue(row: number, why: string): void {
     const queue = this.#queue;
     const table = queue.broker.delayedTable;
-    if (table.numberAt(row) !== number || !this.delayed.holds(row)) return;
-    this.delayed.cancel(row);
     const ref = table.refAt(row);
     const position = table.positionAt(row);
     const entry = table.entryAt(row);
     this.delayed.take(row);
-    this.#storeFailed("the disk has refused it");
+    this.#storeFailed(why);
     queue.touch();
     queue.broker.store.describe(ref, this.#view);
     queue.takeBack(ref, position, entry, this.#view);
@@ -104,6 +114,12 @@ export class Retries implements DelayOwner {
   /** Ends the retry queue with its queue; it must be empty. */
   close(): void {
     this.delayed.close();
+  }
+
+  #endMsOf(row: number): number {
+    const { store, delayedTable } = this.#queue.broker;
+    store.describe(delayedTable.refAt(row), this.#view);
+    return this.#queue.expiryOf(this.#view);
   }
 
   #hasRoomFor(bodyBytes: number): boolean {

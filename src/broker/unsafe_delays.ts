@@ -40,6 +40,11 @@ export class UnsafeDelays {
     return this.#end - this.#start;
   }
 
+  /** Number of the first of them; Infinity when there is none. */
+  get firstNumber(): number {
+    return this.count === 0 ? Infinity : this.#numbers[this.#start]!;
+  }
+
   /** A delay was entered into the open batch: its number, and its row in the table of delayed messages. */
   add(openBatch: number, owner: DelayOwner, number: number, row: number): void {
     if (this.#end === this.#numbers.length) this.#makeRoom();

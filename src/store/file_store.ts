@@ -21,7 +21,7 @@ import { type DataFileKind, FORMAT_VERSION, STATE_DELAYED } from "./log/format.t
 import { Paging } from "./log/paging.ts";
 import { DEFAULT_SIZES, type StoreSizes } from "./log/sizes.ts";
 import { Lane } from "./lane.ts";
-import type { PagePlace } from "./page.ts";
+import { type DelayedPages, PAGE_BYTES, type PageOwner, type PagePlace } from "./page.ts";
 import type {
   MessageSource,
   ReadWaiter,
@@ -117,7 +117,6 @@ export class FileStore implements Store, LogListener {
     this.#paging = new Paging({
       ...parts,
       seed: manifest.seed,
-      chunks: this.#chunks,
       laneBytes: () => this.#laneBytes,
       release,
       emptied: (file) => this.#keeper.emptied(file),
@@ -178,10 +177,19 @@ export class FileStore implements Store, LogListener {
   }
 
   /** Takes in a page that recovery found; false when the file that held it is not there. */
-  adoptPage(queueId: number, place: PagePlace): boolean {
+  adoptPage(owner: PageOwner, place: PagePlace): boolean {
     if (this.#files.get(place.file) === undefined) return false;
-    this.#paging.adopt(this.#lanes.get(queueId)!, place);
+    this.#paging.adopt(owner, place);
     return true;
+  }
+
+  /** The lane of a queue, for the pages that recovery found. */
+  laneOf(queueId: number): PageOwner {
+    return this.#lanes.get(queueId)!;
+  }
+
+  get delayedPages(): DelayedPages {
+    return this.#paging;
   }
 
   /** The broker has taken over everything: what is not needed any more can go. */
@@ -298,7 +306,7 @@ export class FileStore implements Store, LogListener {
 
   get memoryBytes(): number {
     return this.#arena.memoryBytes + this.#laneBytes + this.#holdings.memoryBytes +
-      this.#log.retainedBytes;
+      this.#paging.pages.delayedPageCount * PAGE_BYTES + this.#log.retainedBytes;
   }
 
   get liveBytes(): number {
@@ -343,7 +351,7 @@ export class FileStore implements Store, LogListener {
 
   #closeFiles(): void {
     this.#keeper.close();
-    this.#paging.close();
+    this.#paging.end();
     this.#files.close();
   }
 

@@ -7,7 +7,14 @@
 //                     head                                      tail
 
 import { type ChunkPool, LaneChunk } from "./lane_chunk.ts";
-import { type LanePages, type Page, PAGE_STORED } from "./page.ts";
+import { ChunkStretch } from "./chunk_stretch.ts";
+import {
+  type LanePages,
+  type LoadedMessages,
+  type Page,
+  PAGE_STORED,
+  type PageSource,
+} from "./page.ts";
 import {
   type EntryVisitor,
   HEAD_EMPTY,
@@ -29,7 +36,7 @@ const AHEAD_BYTES = 1024 * 1024;
 export type MemoryAccount = (deltaBytes: number) => void;
 
 /** A lane whose index is in memory but for its pages. */
-export class Lane implements ReadyLane {
+export class Lane implements ReadyLane, PageSource {
   messageCount = 0;
   headRef = 0;
   headPosition = 0;
@@ -145,7 +152,7 @@ export class Lane implements ReadyLane {
     let expired = this.#expireRequeued(nowMs, max, visit);
     for (let chunk = this.#first; chunk !== null && expired < max; chunk = chunk.next) {
       if (chunk.expiryMinMs > nowMs) continue;
-      if (chunk.page === null) expired += expireChunk(chunk, nowMs, max - expired, visit);
+      if (chunk.page === null) expired += chunk.expire(nowMs, max - expired, visit);
       else this.#loadExpired(chunk, chunk.page, waiter);
     }
     this.messageCount -= expired;
@@ -215,8 +222,11 @@ export class Lane implements ReadyLane {
     this.nextPosition = page.place.last + 1;
   }
 
-  /** Up to `max` chunks that are needed last, in the order in which to write them to pages. */
-  coldChunks(max: number): LaneChunk[] {
+  coldStretches(max: number): ChunkStretch[] {
+    return this.#coldChunks(max).map((chunk) => new ChunkStretch(this, chunk));
+  }
+
+  #coldChunks(max: number): LaneChunk[] {
     const found: LaneChunk[] = [];
     // While a lane grows, what is cold is what was filled since the last time.
     let chunk = this.#lastPage?.page == null ? null : this.#lastPage.next;
@@ -233,11 +243,11 @@ export class Lane implements ReadyLane {
     return found.slice(-max).reverse();
   }
 
-  /** Any chunk that is worth a page, for lanes that have no cold one: the tail before the head; or null. */
-  spareChunk(messagesMin: number): LaneChunk | null {
+  // The tail before the head.
+  spareStretch(messagesMin: number): ChunkStretch | null {
     for (const chunk of [this.#last, this.#first?.next, this.#first]) {
       if (chunk == null || chunk.tail - chunk.head < messagesMin) continue;
-      if (isCold(chunk)) return chunk;
+      if (isCold(chunk)) return new ChunkStretch(this, chunk);
     }
     return null;
   }
@@ -264,11 +274,13 @@ export class Lane implements ReadyLane {
     if (lastPage === null || lastPage.page === null || lastPage.base < at.base) this.#lastPage = at;
   }
 
-  /** The messages of a page are in the slots of `loaded`, which takes its place. */
-  pagedIn(page: Page, loaded: LaneChunk, isAhead: boolean): void {
+  pagedIn(page: Page, loaded: LoadedMessages, isAhead: boolean): void {
     const chunk = page.chunk!;
+    const { first, last } = page.place;
+    const slots = this.#pool.takeUsed(first, last - first + 1);
+    slots.take(loaded);
     this.#account(-chunk.memoryBytes);
-    chunk.fill(loaded);
+    chunk.fill(slots);
     this.#account(chunk.memoryBytes);
     if (isAhead) {
       chunk.aheadBytes = page.place.byteLength;
@@ -367,27 +379,6 @@ export class Lane implements ReadyLane {
       chunk = next;
     }
   }
-}
-
-function expireChunk(chunk: LaneChunk, nowMs: number, max: number, visit: EntryVisitor): number {
-  const expiries = chunk.expiries!;
-  let expired = 0;
-  let expiryMinMs = Infinity;
-  for (let index = chunk.head; index < chunk.tail; index++) {
-    const ref = chunk.refs[index]!;
-    if (ref === 0) continue;
-    const expiryMs = expiries[index]!;
-    if (expiryMs <= nowMs && expired < max) {
-      chunk.refs[index] = 0;
-      expired++;
-      visit(ref, chunk.base + index, chunk.entries[index]!);
-    } else if (expiryMs < expiryMinMs) {
-      expiryMinMs = expiryMs;
-    }
-  }
-  if (expired > 0) chunk.draft = null;
-  chunk.expiryMinMs = expiryMinMs;
-  return expired;
 }
 
 // Whether a chunk may be written to pages; what was read ahead is wanted in memory.

@@ -4,14 +4,13 @@
 // slots. Emptied chunks go back to a pool that all lanes share, so that an empty queue owns no buffer
 // and a busy one allocates none.
 
-import type { Page } from "./page.ts";
+import { type LoadedMessages, type Page, PAGE_BYTES } from "./page.ts";
+import type { EntryVisitor } from "./port.ts";
 
 const SMALL_SLOTS = 32;
 const LARGE_SLOTS = 1024;
 const POOLED_CHUNKS_MAX = 64;
 const NO_SLOTS = new Uint32Array(0);
-// The objects that stand for a page, as they are in memory.
-const PAGE_BYTES = 400;
 
 /** Adjacent positions; a lane's first chunk is small, because most queues stay short. */
 export class LaneChunk {
@@ -54,6 +53,39 @@ export class LaneChunk {
     if (this.expiries === null) this.expiries = new Float64Array(this.refs.length).fill(Infinity);
     this.expiries[index] = expiryMs;
     if (expiryMs < this.expiryMinMs) this.expiryMinMs = expiryMs;
+  }
+
+  /** Gives up to `max` messages with expiry at or before `nowMs` to `visit` and says how many. */
+  expire(nowMs: number, max: number, visit: EntryVisitor): number {
+    const { refs } = this;
+    const expiries = this.expiries!;
+    let expired = 0;
+    let expiryMinMs = Infinity;
+    for (let index = this.head; index < this.tail; index++) {
+      const ref = refs[index]!;
+      if (ref === 0) continue;
+      const expiryMs = expiries[index]!;
+      if (expiryMs <= nowMs && expired < max) {
+        refs[index] = 0;
+        expired++;
+        visit(ref, this.base + index, this.entries[index]!);
+      } else if (expiryMs < expiryMinMs) {
+        expiryMinMs = expiryMs;
+      }
+    }
+    if (expired > 0) this.draft = null;
+    this.expiryMinMs = expiryMinMs;
+    return expired;
+  }
+
+  /** Takes in messages at their positions; the slots must be in use. */
+  take(loaded: LoadedMessages): void {
+    for (let i = 0; i < loaded.count; i++) {
+      const index = loaded.positions[i]! - this.base;
+      this.refs[index] = loaded.refs[i]!;
+      this.entries[index] = loaded.entries[i]!;
+      if (loaded.endsMs[i] !== Infinity) this.setExpiry(index, loaded.endsMs[i]!);
+    }
   }
 
   /** Takes no more messages. */

@@ -24,6 +24,7 @@ export class MemoryStore implements Store {
   /** Definitions are safe as soon as they are made. */
   readonly definitionBatch = 0;
   readonly undefinitionBatch = 0;
+  readonly delayedPages = null;
   readonly isReadOnly = false;
   readonly isDiskLow = false;
   /** Never called: nothing here finishes later. */

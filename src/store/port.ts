@@ -2,6 +2,8 @@
 // these interfaces; the memory store implements them here and a file store adds files behind the same
 // names (ARCHITECTURE.md "The store"). A store never decides what happens to a message.
 
+import type { DelayedPages } from "./page.ts";
+
 /** Record flag: the publisher asked for persistence (delivery-mode 2). */
 export const RECORD_PERSISTENT = 1;
 /** Record flag: the publisher's headers hold an `x-delivery-count` of their own. */
@@ -180,6 +182,8 @@ export interface Store {
   openLane(queueId: number, lane: number): ReadyLane;
   /** The queue is gone: its lanes are empty and get nothing any more. */
   closeLanes(queueId: number): void;
+  /** Where delayed messages may go that are not needed soon; null when everything stays in memory. */
+  readonly delayedPages: DelayedPages | null;
   /** State entries of the open batch; null when the store keeps none. */
   readonly entries: EntrySink | null;
   /** Number of the batch that entries made now will belong to. */

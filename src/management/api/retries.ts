@@ -1,5 +1,6 @@
 // GET /api/queues/:vhost/:queue/retries: the messages a queue holds back, the next due first, always in
-// pages because there may be millions. Reads only.
+// pages because there may be millions. Those that the store has written to the disk are counted and not
+// shown: nobody waits for a read here. Reads only.
 
 import type { Queue } from "../../broker/queue.ts";
 import { listRetries, type RetryInfo } from "../../broker/retry_listing.ts";
@@ -14,10 +15,11 @@ export function retriesJson(queue: Queue | undefined, query: QueryReader): unkno
   const { page: asked, columns } = readListQuery(query);
   const page = asked ?? FIRST_PAGE;
   const count = queue.delayedCount;
-  assertPageExists(page, count);
+  const filteredCount = count - queue.retries.delayed.pagedCount;
+  assertPageExists(page, filteredCount);
   const listed = listRetries(queue, (page.number - 1) * page.size, page.size);
   const items = listed.map((retry) => pick(retryJson(retry), columns));
-  return pageOf(items, page, { filteredCount: count, totalCount: count });
+  return pageOf(items, page, { filteredCount, totalCount: count });
 }
 
 function retryJson(retry: RetryInfo): Record<string, unknown> {

@@ -4,7 +4,7 @@
 import { readF64, readU32, readU64 } from "../../lib/bytes.ts";
 import { decodeText } from "../../lib/text.ts";
 import { checksum } from "../checksum.ts";
-import type { PagePlace } from "../page.ts";
+import type { PageDelays, PagePlace } from "../page.ts";
 import type { DefinitionKind, Delay, RemovalCause } from "../port.ts";
 import { VarintReader } from "../varint.ts";
 import { type BatchChain, type Placed, unpackEntry } from "./batch_writer.ts";
@@ -260,8 +260,17 @@ export class EntryReader {
     const offset = reader.next();
     const byteLength = reader.next();
     const indexEnd = reader.next();
-    const expiryMinMs = this.#u8() === 0 ? Infinity : this.#f64();
-    return { file, offset, byteLength, indexEnd, first, last, count, bodyBytes, expiryMinMs };
+    const kind = this.#u8();
+    const expiryMinMs = kind === format.PAGE_EXPIRES ? this.#f64() : Infinity;
+    const delays = kind === format.PAGE_DELAYED ? this.#readPageDelays() : null;
+    const about = { first, last, count, bodyBytes, expiryMinMs, delays };
+    return { file, offset, byteLength, indexEnd, ...about };
+  }
+
+  #readPageDelays(): PageDelays {
+    const wakeMinMs = this.#f64();
+    const wakeMaxMs = this.#f64();
+    return { wakeMinMs, wakeMaxMs, lastNumber: this.#reader.next() };
   }
 
   #readRuns(): number[] {

@@ -37,6 +37,8 @@ import {
   ENTRY_UNDEFINED,
   ENTRY_UNPAGED,
   KINDS,
+  PAGE_DELAYED,
+  PAGE_EXPIRES,
   RECORD_HAS_EXPIRY,
   STATE_DELAYED,
 } from "./format.ts";
@@ -202,11 +204,24 @@ export class BatchWriter {
     this.#varint(place.offset);
     this.#varint(place.byteLength);
     this.#varint(place.indexEnd);
-    const hasExpiry = place.expiryMinMs !== Infinity;
-    this.out.u8(hasExpiry ? 1 : 0);
-    if (hasExpiry) this.out.f64(place.expiryMinMs);
+    this.#pageKind(place);
     this.#varint(runs.length / 2);
     for (const count of runs) this.#varint(count);
+  }
+
+  #pageKind({ expiryMinMs, delays }: PagePlace): void {
+    const { out } = this;
+    if (delays !== null) {
+      out.u8(PAGE_DELAYED);
+      out.f64(delays.wakeMinMs);
+      out.f64(delays.wakeMaxMs);
+      this.#varint(delays.lastNumber);
+    } else if (expiryMinMs !== Infinity) {
+      out.u8(PAGE_EXPIRES);
+      out.f64(expiryMinMs);
+    } else {
+      out.u8(0);
+    }
   }
 
   unpaged(queueId: number, first: number): void {

@@ -104,7 +104,8 @@ function queueReports(recovered: Recovered): QueueReport[] {
       else report.ready++;
     });
     for (const page of pages.values()) {
-      report.ready += page.count;
+      if (page.delays === null) report.ready += page.count;
+      else report.delayed += page.count;
       report.bodyBytes += page.bodyBytes;
     }
   }

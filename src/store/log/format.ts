@@ -19,7 +19,7 @@
 // at that time: so a gap is seen, and whether it is damage or the torn end of what was not yet safe.
 // In snapshots and segments both are 0.
 
-// A page is a stretch of one queue's ready messages, index first, so that it can be read alone:
+// A page is a stretch of one queue's messages, ready or delayed, index first, so that it can be read alone:
 //
 //   0        4              8          12           16         24     28         32
 //   +--------+--------------+----------+------------+----------+------+----------+-----------------+
@@ -30,7 +30,8 @@
 // The index has a row per message, by rising position: varint position (from the second row on: minus
 // the one before), varint entry, u8 flags, u8 priority, varint record bytes, varint address bytes,
 // varint property bytes, varint body bytes, f64 arrival unless the flags have ROW_SAME_ARRIVAL, f64
-// expiry if they have RECORD_HAS_EXPIRY, f64 end if they have ROW_HAS_END. The records are ENTRY_RECORD
+// expiry if they have RECORD_HAS_EXPIRY, f64 end if they have ROW_HAS_END, varint due and varint delay
+// number if they have ROW_DELAYED. The records are ENTRY_RECORD
 // entries in the order of the rows; zero bytes fill up to a multiple of 8. Rows without the persistent
 // flag mean nothing to a node that has started anew.
 
@@ -87,15 +88,20 @@ export const ENTRY_LAST_QUEUE_ID = 14;
 /** The end of a snapshot: without it, the snapshot is not whole. */
 export const ENTRY_END = 15;
 /**
- * Ready messages are in a page now: varint queue, varint first position, varint last minus first, varint
+ * Messages are in a page now: varint queue, varint first position, varint last minus first, varint
  * messages, varint body bytes, varint file, varint offset, varint page bytes, varint bytes to the end of
- * its index, u8 1 if something in it expires, then f64 when the first does; then which positions they
+ * its index; u8 kind: 0 ready, PAGE_EXPIRES, then f64 when the first expires, or PAGE_DELAYED, then f64
+ * when the first wakes, f64 when the last does, varint highest delay number; then which positions they
  * are: varint runs, and for each of them varint positions skipped, varint positions in the page. No runs
  * in a snapshot, which says of nothing else that it is at those positions. Transient messages do not
  * count.
  */
 export const ENTRY_PAGED = 16;
-/** The messages of a page are ready one by one again: varint queue, varint first position. */
+/** Kind of a page: ready messages of which some expire. */
+export const PAGE_EXPIRES = 1;
+/** Kind of a page: delayed messages. */
+export const PAGE_DELAYED = 2;
+/** The messages of a page are on their own again, as it says of them: varint queue, varint first position. */
 export const ENTRY_UNPAGED = 17;
 /** A page was copied: varint queue, varint first position, varint file, varint offset. */
 export const ENTRY_PAGE_MOVED = 18;
@@ -113,6 +119,11 @@ export const RECORD_HAS_EXPIRY = 0x80;
 export const ROW_HAS_END = 0x40;
 /** Row flag: it arrived at the time of the row before. */
 export const ROW_SAME_ARRIVAL = 0x20;
+
+/** Row flag: it is delayed; varint due and varint delay number end the row. */
+export const ROW_DELAYED = 0x10;
+/** All flags of a row that are not those of its record. */
+export const ROW_FLAGS = RECORD_HAS_EXPIRY | ROW_HAS_END | ROW_SAME_ARRIVAL | ROW_DELAYED;
 
 /** State of a placed message: ready. */
 export const STATE_READY = 0;

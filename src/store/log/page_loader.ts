@@ -1,20 +1,26 @@
-// Reads pages back: its messages get body references again and the lane gets a chunk of them. A lane
-// asks for the page its head has reached, for those behind it and for those in which something expires;
-// it is told in a later turn. A page that does not check stays where it is, and its queue is told why.
+// Reads pages back: its messages get body references again, and their owner gets them. A lane asks for
+// the page its head has reached, for those behind it and for those in which something expires, a retry
+// queue for those in which something wakes; both are told in a later turn. A page that does not check
+// stays where it is, and its queue is told why.
 
 import type { Arena } from "../arena.ts";
-import type { ChunkPool, LaneChunk } from "../lane_chunk.ts";
 import { DiskError } from "../file_system.ts";
-import { type Page, PAGE_GONE, PAGE_LOADING, PAGE_STORED } from "../page.ts";
+import { type LoadedMessages, type Page, PAGE_GONE, PAGE_LOADING, PAGE_STORED } from "../page.ts";
 import { type MessageSource, RECORD_PERSISTENT } from "../port.ts";
 import { VarintError } from "../varint.ts";
 import { emptySource } from "../views.ts";
 import type { CommitLog } from "./commit_log.ts";
 import type { DataFiles } from "./data_files.ts";
-import { STATE_READY } from "./format.ts";
+import { STATE_DELAYED, STATE_READY } from "./format.ts";
 import type { Holdings } from "./holdings.ts";
 import { PageFormatError, PageReader, type PageRow } from "./page_reader.ts";
 import type { PageSet } from "./page_set.ts";
+
+// Pages of delayed messages that are read at the same time. After a long time out of use all are due at
+// once: they must not come faster than what they make ready can be written to pages again.
+const DELAYED_READS_MAX = 2;
+// Messages of most pages.
+const ROOM = 1024;
 
 /** What a {@link PageLoader} is made of. */
 export interface PageLoaderParts {
@@ -23,7 +29,6 @@ export interface PageLoaderParts {
   log: CommitLog;
   files: DataFiles;
   pages: PageSet;
-  chunks: ChunkPool;
   seed: number;
   /** Something has been read: a turn should follow. */
   wake: () => void;
@@ -35,8 +40,11 @@ export class PageLoader {
   readonly #parts: PageLoaderParts;
   readonly #reader: PageReader;
   readonly #message: MessageSource = emptySource();
-  /** Pages whose file could not even be asked; their lanes are told in a later turn. */
+  /** Pages whose file could not even be asked; their owners are told in a later turn. */
   #refused: { page: Page; error: Error }[] = [];
+  /** Pages of delayed messages that are to be read when others have been. */
+  readonly #waiting: Page[] = [];
+  #delayedReads = 0;
   #isClosed = false;
   readonly #taken = new Taken();
 
@@ -49,6 +57,20 @@ export class PageLoader {
   load(page: Page, isAhead: boolean): void {
     if (page.state !== PAGE_STORED) return;
     page.state = PAGE_LOADING;
+    if (page.place.delays === null) return this.#read(page, isAhead);
+    this.#waiting.push(page);
+    this.#readWaiting();
+  }
+
+  #readWaiting(): void {
+    while (this.#delayedReads < DELAYED_READS_MAX && this.#waiting.length > 0) {
+      const page = this.#waiting.shift()!;
+      this.#delayedReads++;
+      this.#read(page, false);
+    }
+  }
+
+  #read(page: Page, isAhead: boolean): void {
     const { file: fileNumber, offset, byteLength } = page.place;
     const { files } = this.#parts;
     const file = files.get(fileNumber);
@@ -87,11 +109,11 @@ export class PageLoader {
         return this.#refuse(page, error);
       }
     }
-    this.#takeWaiter(page)?.readArrived();
+    this.#ended(page)?.readArrived();
   }
 
   #refuse(page: Page, error: Error): void {
-    const waiter = this.#takeWaiter(page);
+    const waiter = this.#ended(page);
     if (page.state === PAGE_GONE) return waiter?.readArrived();
     page.state = PAGE_STORED;
     const { offset, file } = page.place;
@@ -101,30 +123,35 @@ export class PageLoader {
     waiter?.readFailed(reason);
   }
 
-  #takeWaiter(page: Page): Page["waiter"] {
+  // The read is over, however: who waits for it.
+  #ended(page: Page): Page["waiter"] {
+    if (page.place.delays !== null) {
+      this.#delayedReads--;
+      this.#readWaiting();
+    }
     const { waiter } = page;
     page.waiter = null;
     return waiter;
   }
 
   #restore(page: Page, bytes: Uint8Array, isAhead: boolean): void {
-    const { chunks, files, log, pages } = this.#parts;
-    const { place } = page;
-    const chunk = chunks.takeUsed(place.first, place.last - place.first + 1);
-    this.#fill(page, bytes, chunk);
-    this.#enter(page, chunk);
-    page.lane.pagedIn(page, chunk, isAhead);
+    const { files, log, pages } = this.#parts;
+    const { place, owner } = page;
+    this.#take(page, bytes);
+    this.#enter(page);
+    // What the owner says of the messages from now on is about messages that are on their own.
     if (page.isLogged) {
-      log.batch.unpaged(page.lane.queueId, place.first);
+      log.batch.unpaged(owner.queueId, place.first);
       files.get(place.file)!.unpagedBatch = log.openBatch;
     }
+    owner.pagedIn(page, this.#taken, isAhead);
     pages.remove(page);
   }
 
   // Takes in every message of the page, or none. @throws PageFormatError, VarintError
-  #fill(page: Page, bytes: Uint8Array, chunk: LaneChunk): void {
-    const { arena, chunks } = this.#parts;
-    const { first, last, byteLength } = page.place;
+  #take(page: Page, bytes: Uint8Array): void {
+    const { arena } = this.#parts;
+    const { first, last, byteLength, delays } = page.place;
     const taken = this.#taken;
     taken.reset(page.count);
     const reader = this.#reader;
@@ -136,18 +163,15 @@ export class PageLoader {
       while (reader.next()) {
         if (!page.hasTransient && (row.flags & RECORD_PERSISTENT) === 0) continue;
         const isInside = row.position >= first && row.position <= last;
-        if (!isInside || taken.count === page.count) throw new PageFormatError("wrong rows");
-        const ref = arena.append(this.#messageOf(bytes), 1);
-        taken.add(ref, row);
-        const index = row.position - first;
-        chunk.refs[index] = ref;
-        chunk.entries[index] = row.entry;
-        if (row.endMs !== Infinity) chunk.setExpiry(index, row.endMs);
+        const isOfKind = row.delayNumber > 0 === (delays !== null);
+        if (!isInside || !isOfKind || taken.count === page.count) {
+          throw new PageFormatError("wrong rows");
+        }
+        taken.add(arena.append(this.#messageOf(bytes), 1), row);
       }
       if (taken.count !== page.count) throw new PageFormatError("rows are missing");
     } catch (error) {
-      for (let i = 0; i < taken.count; i++) arena.release(taken.ref[i]!);
-      chunks.give(chunk);
+      for (let i = 0; i < taken.count; i++) arena.release(taken.refs[i]!);
       throw error;
     }
   }
@@ -176,48 +200,73 @@ export class PageLoader {
   }
 
   // The records have their place in the page from now on, each on its own.
-  #enter(page: Page, chunk: LaneChunk): void {
+  #enter(page: Page): void {
     const { holdings, files } = this.#parts;
-    const { file: fileNumber, offset, first } = page.place;
-    const { queueId } = page.lane;
+    const { file: fileNumber, offset } = page.place;
+    const { queueId } = page.owner;
     const taken = this.#taken;
     const file = files.get(fileNumber)!;
-    let index = 0;
-    for (let i = 0; i < taken.count; i++, index++) {
-      const ref = taken.ref[i]!;
-      while (chunk.refs[index] !== ref) index++;
+    for (let i = 0; i < taken.count; i++) {
+      const ref = taken.refs[i]!;
       const recordBytes = taken.recordBytes[i]!;
       holdings.place(ref, fileNumber, offset + taken.recordAt[i]!, recordBytes);
       file.liveRecords++;
       file.liveBytes += recordBytes;
       if (!page.isLogged || (taken.flags[i]! & RECORD_PERSISTENT) === 0) continue;
-      const holding = holdings.add(ref, queueId, first + index);
-      holdings.setState(holding, STATE_READY, chunk.entries[index]!);
+      const holding = holdings.add(ref, queueId, taken.positions[i]!);
+      const number = taken.delayNumbers[i]!;
+      holdings.setState(holding, number > 0 ? STATE_DELAYED : STATE_READY, taken.entries[i]!);
+      if (number > 0) holdings.setDelay(holding, taken.duesMs[i]!, number);
     }
   }
 }
 
 /** The messages of a page while it is taken apart, in order. */
-class Taken {
+class Taken implements LoadedMessages {
   count = 0;
-  ref = new Uint32Array(1024);
-  recordAt = new Uint32Array(1024);
-  recordBytes = new Uint32Array(1024);
-  flags = new Uint8Array(1024);
+  refs!: Uint32Array;
+  positions!: Float64Array;
+  entries!: Uint32Array;
+  bodyBytes!: Uint32Array;
+  endsMs!: Float64Array;
+  duesMs!: Float64Array;
+  delayNumbers!: Float64Array;
+  recordAt!: Uint32Array;
+  recordBytes!: Uint32Array;
+  flags!: Uint8Array;
 
-  /** Starts over, with room for `capacity` messages. */
-  reset(capacity: number): void {
-    this.count = 0;
-    if (capacity <= this.ref.length) return;
-    this.ref = new Uint32Array(capacity);
+  constructor() {
+    this.#makeRoom(ROOM);
+  }
+
+  #makeRoom(capacity: number): void {
+    this.refs = new Uint32Array(capacity);
+    this.positions = new Float64Array(capacity);
+    this.entries = new Uint32Array(capacity);
+    this.bodyBytes = new Uint32Array(capacity);
+    this.endsMs = new Float64Array(capacity);
+    this.duesMs = new Float64Array(capacity);
+    this.delayNumbers = new Float64Array(capacity);
     this.recordAt = new Uint32Array(capacity);
     this.recordBytes = new Uint32Array(capacity);
     this.flags = new Uint8Array(capacity);
   }
 
+  /** Starts over, with room for `capacity` messages. */
+  reset(capacity: number): void {
+    this.count = 0;
+    if (capacity > this.refs.length) this.#makeRoom(capacity);
+  }
+
   add(ref: number, row: PageRow): void {
     const index = this.count++;
-    this.ref[index] = ref;
+    this.refs[index] = ref;
+    this.positions[index] = row.position;
+    this.entries[index] = row.entry;
+    this.bodyBytes[index] = row.bodyBytes;
+    this.endsMs[index] = row.endMs;
+    this.duesMs[index] = row.dueMs;
+    this.delayNumbers[index] = row.delayNumber;
     this.recordAt[index] = row.recordAt;
     this.recordBytes[index] = row.recordBytes;
     this.flags[index] = row.flags;

@@ -156,7 +156,7 @@ export class PageMover {
     for (const { page, offset } of isVoid ? [] : group.copies) {
       if (!this.#isThere(page)) continue;
       const to = { file: group.file.number, offset };
-      if (page.isLogged) log.batch.pageMoved(page.lane.queueId, page.place.first, to.file, offset);
+      if (page.isLogged) log.batch.pageMoved(page.owner.queueId, page.place.first, to.file, offset);
       pages.move(page, to);
     }
     return true;

@@ -24,6 +24,9 @@ export interface PageRow {
   expiryMs: number;
   /** When it expires in its queue; Infinity when it does not. */
   endMs: number;
+  /** When its delay ends, and the number of that; 0 when it is ready. */
+  dueMs: number;
+  delayNumber: number;
 }
 
 /** Bytes that are not a page, or not a whole one. */
@@ -47,6 +50,8 @@ export class PageReader {
     arrivalMs: 0,
     expiryMs: 0,
     endMs: 0,
+    dueMs: 0,
+    delayNumber: 0,
   };
   /** Queue the open page belongs to. */
   queueId = 0;
@@ -122,8 +127,10 @@ export class PageReader {
     if ((flags & format.ROW_SAME_ARRIVAL) === 0) row.arrivalMs = this.#f64();
     row.expiryMs = (flags & format.RECORD_HAS_EXPIRY) === 0 ? Infinity : this.#f64();
     row.endMs = (flags & format.ROW_HAS_END) === 0 ? row.expiryMs : this.#f64();
-    row.flags = flags &
-      ~(format.ROW_SAME_ARRIVAL | format.RECORD_HAS_EXPIRY | format.ROW_HAS_END);
+    const isDelayed = (flags & format.ROW_DELAYED) !== 0;
+    row.dueMs = isDelayed ? reader.next() : 0;
+    row.delayNumber = isDelayed ? reader.next() : 0;
+    row.flags = flags & ~format.ROW_FLAGS;
     if (row.recordAt + row.recordBytes > this.#end) throw new PageFormatError("cut short");
     return true;
   }

@@ -15,6 +15,8 @@ export class PageSet {
   count = 0;
   /** Messages in all pages. */
   messageCount = 0;
+  /** Pages of delayed messages: their queues do not count what they take of memory. */
+  delayedPageCount = 0;
 
   /** `emptied` is told of each file that holds nothing alive any more. */
   constructor(files: DataFiles, emptied: (file: DataFile) => void) {
@@ -36,6 +38,7 @@ export class PageSet {
   add(page: Page): void {
     this.count++;
     this.messageCount += page.count;
+    if (page.place.delays !== null) this.delayedPageCount++;
     this.#enter(page);
   }
 
@@ -44,6 +47,7 @@ export class PageSet {
     page.state = PAGE_GONE;
     this.count--;
     this.messageCount -= page.count;
+    if (page.place.delays !== null) this.delayedPageCount--;
     this.#leave(page);
   }
 

@@ -1,9 +1,10 @@
-// Builds pages: a stretch of a queue's ready messages with an index in front (see format.ts). The pager
+// Builds pages: a stretch of a queue's messages with an index in front (see format.ts). The pager
 // gives it the messages one by one, in order of position; it knows bytes, not lanes or files.
 
 import { ByteWriter } from "../../lib/byte_writer.ts";
 import { EMPTY_BYTES, putF64, putU32 } from "../../lib/bytes.ts";
 import { checksum } from "../checksum.ts";
+import type { PageDelays, PagedMessage } from "../page.ts";
 import { RECORD_PERSISTENT, type RecordView } from "../port.ts";
 import { putVarint, VARINT_BYTES_MAX } from "../varint.ts";
 import { BatchWriter, packEntry } from "./batch_writer.ts";
@@ -12,16 +13,8 @@ import * as format from "./format.ts";
 // A page of one huge message must not keep its buffer for ever.
 const KEPT_BYTES_MAX = 1024 * 1024;
 
-// Six numbers, flags, priority and three times.
-const ROW_BYTES_MAX = 6 * VARINT_BYTES_MAX + 2 + 3 * 8;
-
-/** A ready message on its way into a page. */
-export interface PagedMessage {
-  position: number;
-  entry: number;
-  /** When it expires in its queue; Infinity when it does not. */
-  endMs: number;
-}
+// Eight numbers, flags, priority and three times.
+const ROW_BYTES_MAX = 8 * VARINT_BYTES_MAX + 2 + 3 * 8;
 
 /** Collects the messages of a page. */
 export class PageWriter {
@@ -29,6 +22,7 @@ export class PageWriter {
   count = 0;
   bodyBytes = 0;
   expiryMinMs = Infinity;
+  delays: PageDelays | null = null;
   first = 0;
   last = 0;
   /** Persistent messages among them. */
@@ -62,6 +56,7 @@ export class PageWriter {
     this.count = 0;
     this.bodyBytes = 0;
     this.expiryMinMs = Infinity;
+    this.delays = null;
     this.persistentCount = 0;
     this.persistentBodyBytes = 0;
     this.runs = [];
@@ -83,6 +78,7 @@ export class PageWriter {
     this.count++;
     this.bodyBytes += bodyBytes;
     if (endMs < this.expiryMinMs) this.expiryMinMs = endMs;
+    if (message.delayNumber > 0) this.#delayed(message);
     if ((view.flags & RECORD_PERSISTENT) === 0) return;
     this.persistentCount++;
     this.persistentBodyBytes += bodyBytes;
@@ -90,6 +86,15 @@ export class PageWriter {
     if (position === this.#runEnd && runs.length > 0) runs[runs.length - 1]!++;
     else runs.push(position - this.#runEnd, 1);
     this.#runEnd = position + 1;
+  }
+
+  #delayed({ dueMs, endMs, delayNumber }: PagedMessage): void {
+    const wakeMs = Math.min(dueMs, endMs);
+    this.delays ??= { wakeMinMs: wakeMs, wakeMaxMs: wakeMs, lastNumber: delayNumber };
+    const { wakeMinMs, wakeMaxMs, lastNumber } = this.delays;
+    this.delays.wakeMinMs = Math.min(wakeMinMs, wakeMs);
+    this.delays.wakeMaxMs = Math.max(wakeMaxMs, wakeMs);
+    this.delays.lastNumber = Math.max(lastNumber, delayNumber);
   }
 
   #row(message: PagedMessage, view: RecordView, recordBytes: number): void {
@@ -117,6 +122,11 @@ export class PageWriter {
     if (endMs !== expiryMs) {
       flags |= format.ROW_HAS_END;
       at = putTime(bytes, at, endMs);
+    }
+    if (message.delayNumber > 0) {
+      flags |= format.ROW_DELAYED;
+      at = putVarint(bytes, at, message.dueMs);
+      at = putVarint(bytes, at, message.delayNumber);
     }
     bytes[flagsAt] = flags;
     index.byteCount = at;

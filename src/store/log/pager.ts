@@ -1,10 +1,10 @@
-// Keeps the memory of long backlogs within a bound: writes the messages of cold chunks to pages in
+// Keeps the memory of long backlogs within a bound: writes messages that are not needed soon to pages in
 // segment files, and when those are safe, lets go of everything known of them in memory. The log says
-// where they are now (docs/storage.md "Pages"). Keeper calls it once a turn; which chunks of a lane are
-// cold is the lane's to say, how pages are read back the page loader's.
+// where they are now (docs/storage.md "Pages"). Keeper calls it once a turn; what is needed last is for
+// lanes and retry queues to say, how pages are read back the page loader's.
 //
-// A chunk is written while it stays where it is. If any of its messages has left meanwhile, or been
-// looked at by the head, what was written does not count and nothing has changed.
+// Messages are written while they stay where they are. If any of them has left meanwhile, or been looked
+// at by the head, what was written does not count and nothing has changed.
 
 import { ByteWriter } from "../../lib/byte_writer.ts";
 import { assert } from "../../lib/assert.ts";
@@ -13,11 +13,10 @@ import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";
 import { DiskError } from "../file_system.ts";
 import type { Lane } from "../lane.ts";
-import type { LaneChunk } from "../lane_chunk.ts";
-import { Page } from "../page.ts";
+import { DELAYED_BYTES, Page, type PageSource, type Stretch } from "../page.ts";
 import type { RecordView } from "../port.ts";
 import { emptyView } from "../views.ts";
-import { ColdChunks } from "./cold_chunks.ts";
+import { ColdStretches } from "./cold_stretches.ts";
 import type { CommitLog } from "./commit_log.ts";
 import type { DataFile } from "./data_files.ts";
 import { type Holdings, NO_HOLDING } from "./holdings.ts";
@@ -28,11 +27,16 @@ import type { StoreSizes } from "./sizes.ts";
 
 // Paging begins at the bound and goes on until this part of it.
 const CALM_RATIO = 0.85;
+// Delayed messages are known not to be needed soon, and each of them takes part in a start: they go long
+// before there is no room, when they have this part of it.
+const DELAYED_PART = 8;
 const RETRY_MS = 1000;
 const COMMITTED_PER_STEP_MAX = 2048;
 // What a message takes beside its record: its place in the table, its row, its holding.
 const REFERENCE_BYTES = 24;
 const HOLDING_BYTES = 29;
+// All that a delayed message takes, with a small record.
+const DELAYED_MESSAGE_BYTES = DELAYED_BYTES + REFERENCE_BYTES + HOLDING_BYTES + 51;
 const KEPT_BYTES_MAX = 4 * 1024 * 1024;
 
 /** What a {@link Pager} is made of. */
@@ -44,7 +48,10 @@ export interface PagerParts {
   arena: Arena;
   holdings: Holdings;
   lanes: ReadonlyMap<number, Lane>;
+  retryQueues: ReadonlySet<PageSource>;
   laneBytes: () => number;
+  /** Delayed messages in memory. */
+  delayedCount: () => number;
   pages: PageSet;
   segments: SegmentWriter;
   /** Nothing alive is in the file. */
@@ -55,12 +62,9 @@ export interface PagerParts {
   load: (ref: number, done: (error: Error | null) => void) => void;
 }
 
-/** A chunk that is being written. */
+/** Messages that are being written. */
 interface Draft {
-  readonly lane: Lane;
-  readonly chunk: LaneChunk;
-  /** Where its messages began; once the head is in it, it is not cold any more. */
-  readonly head: number;
+  readonly stretch: Stretch;
   readonly pages: Page[];
   /** Which positions each page holds that must survive; see ENTRY_PAGED. */
   readonly runs: (readonly number[])[];
@@ -71,40 +75,64 @@ interface Draft {
   generation: number;
   /** Whether anything in it must survive a restart. */
   readonly isLogged: boolean;
+  readonly isDelayed: boolean;
   file: DataFile | null;
 }
 
-/** Marks a chunk that cannot be written. */
-const UNWRITABLE: object = {};
+/** What there is to know of a stretch before it is written. */
+interface Survey {
+  count: number;
+  bodyBytes: number;
+  isHeld: boolean;
+  /** References and positions of records that are not in memory. */
+  readonly missing: { ref: number; position: number }[];
+  firstRef: number;
+  firstPosition: number;
+}
 
 /** Writes cold messages to pages. */
 export class Pager {
   readonly #parts: PagerParts;
   readonly #writer: PageWriter;
-  readonly #cold: ColdChunks;
+  readonly #ready: ColdStretches;
+  readonly #delayed: ColdStretches;
   readonly #out = new ByteWriter();
   readonly #view: RecordView = emptyView();
   readonly #group: Draft[] = [];
   readonly #drafts: Draft[] = [];
   #inFlightBytes = 0;
   #loadingCount = 0;
+  #inFlightDelayed = 0;
   #isPaging = false;
+  #isPagingDelayed = false;
   #retryAtMs = -Infinity;
 
   constructor(parts: PagerParts) {
     this.#parts = parts;
     this.#writer = new PageWriter(parts.seed);
-    this.#cold = new ColdChunks(parts.lanes, parts.sizes.sparePageMessagesMin);
+    const { lanes, retryQueues, sizes } = parts;
+    this.#ready = new ColdStretches(() => lanes.values(), sizes.sparePageMessagesMin);
+    this.#delayed = new ColdStretches(() => retryQueues.values(), sizes.sparePageMessagesMin);
   }
 
-  /** A lane has got long. */
-  grown(lane: Lane): void {
-    this.#cold.add(lane);
+  /** A source has got large. */
+  grown(source: PageSource): void {
+    this.#coldOf(source).add(source);
+  }
+
+  #coldOf(source: PageSource): ColdStretches {
+    return this.#parts.retryQueues.has(source) ? this.#delayed : this.#ready;
+  }
+
+  /** A source is gone. */
+  closed(source: PageSource): void {
+    this.#delayed.delete(source);
   }
 
   /** Whether pages are on their way that will free memory. */
   get isBusy(): boolean {
-    return this.#isPaging && (this.#drafts.length > 0 || this.#cold.hasSome);
+    return this.#isPaging &&
+      (this.#drafts.length > 0 || this.#ready.hasSome || this.#delayed.hasSome);
   }
 
   /** Whether records are being read to be written to pages. */
@@ -126,17 +154,36 @@ export class Pager {
       this.#failed(error, nowMs);
     }
     segments.sync();
-    return hasMore || this.#isPressed() && this.#cold.isWorthLooking(nowMs);
+    return hasMore || this.#isPressed() && this.#isWorthLooking(nowMs);
+  }
+
+  #isWorthLooking(nowMs: number): boolean {
+    return this.#delayed.isWorthLooking(nowMs) ||
+      this.#isPaging && this.#ready.isWorthLooking(nowMs);
+  }
+
+  // What to write next; null when there is nothing, or no need to.
+  #next(nowMs: number): Stretch | null {
+    if (!this.#isPressed()) return null;
+    const stretch = this.#isPagingDelayed ? this.#delayed.next(nowMs) : null;
+    if (stretch !== null || !this.#isPaging) return stretch;
+    return this.#ready.next(nowMs) ?? this.#delayed.next(nowMs);
   }
 
   // Counts what is alive, not what is held: paging goes by what it can free at once.
   #isPressed(): boolean {
-    const { arena, holdings, options, laneBytes } = this.#parts;
+    const { arena, holdings, options, laneBytes, delayedCount } = this.#parts;
     const bytes = arena.liveBytes + arena.recordCount * REFERENCE_BYTES +
-      holdings.count * HOLDING_BYTES + laneBytes() - this.#inFlightBytes;
+      holdings.count * HOLDING_BYTES + delayedCount() * DELAYED_BYTES + laneBytes() -
+      this.#inFlightBytes;
     const bound = options.residentBytesMax;
     this.#isPaging = bytes > (this.#isPaging ? bound * CALM_RATIO : bound);
-    return this.#isPaging;
+    const delayedBytes = (delayedCount() - this.#inFlightDelayed) * DELAYED_MESSAGE_BYTES;
+    const delayedBound = bound / DELAYED_PART;
+    const isOver =
+      delayedBytes > (this.#isPagingDelayed ? delayedBound * CALM_RATIO : delayedBound);
+    this.#isPagingDelayed = isOver;
+    return this.#isPaging || isOver;
   }
 
   // --- writing
@@ -145,14 +192,13 @@ export class Pager {
     const out = this.#out;
     const { segments, sizes } = this.#parts;
     out.reset();
-    this.#cold.begin();
+    this.#ready.begin();
+    this.#delayed.begin();
     let messages = 0;
-    while (out.byteCount < sizes.pageGroupBytes && this.#isPressed()) {
-      if (messages >= sizes.pageGroupMessages) break;
-      const cold = this.#cold.next(nowMs);
-      if (cold === null) break;
-      messages += cold.chunk.tail - cold.chunk.head;
-      this.#take(cold.lane, cold.chunk);
+    while (out.byteCount < sizes.pageGroupBytes && messages < sizes.pageGroupMessages) {
+      const stretch = this.#next(nowMs);
+      if (stretch === null) break;
+      messages += this.#take(stretch);
       if (this.#loadingCount > 0) break;
     }
     if (this.#group.length === 0) return;
@@ -171,63 +217,103 @@ export class Pager {
     if (out.bytes.length > KEPT_BYTES_MAX) out.bytes = EMPTY_BYTES;
   }
 
-  #take(lane: Lane, chunk: LaneChunk): void {
-    if (!this.#isWorthWriting(chunk)) {
-      chunk.draft = UNWRITABLE;
-      return;
+  // Puts a stretch into the group unless it cannot be written now; how many messages were looked at.
+  #take(stretch: Stretch): number {
+    const survey = this.#survey(stretch);
+    const { count, bodyBytes, isHeld, missing, firstRef, firstPosition } = survey;
+    // Large messages would make long turns: their bodies are given up one by one instead.
+    if (count === 0 || bodyBytes > this.#parts.sizes.pagedChunkBytesMax) {
+      stretch.refuse(firstRef, firstPosition);
+      return count;
     }
-    if (!this.#loadMissing(lane, chunk)) return;
+    if (missing.length > 0) {
+      this.#loadMissing(stretch, missing);
+      return count;
+    }
+    if (!stretch.begin()) return count;
     const draft: Draft = {
-      lane,
-      chunk,
-      head: chunk.head,
+      stretch,
       pages: [],
       runs: [],
-      bytes: chunk.memoryBytes,
+      bytes: stretch.memoryBytes,
       messages: 0,
       ticket: 0,
       generation: this.#parts.segments.generation,
-      isLogged: this.#isHeld(lane, chunk),
+      isLogged: isHeld,
+      isDelayed: this.#parts.retryQueues.has(stretch.source),
       file: null,
     };
     this.#encode(draft);
-    chunk.draft = draft;
-    // What is written of a chunk must be all of it.
-    chunk.seal();
-    this.#inFlightBytes += draft.bytes;
+    this.#inFlight(draft, 1);
     this.#group.push(draft);
+    return count;
+  }
+
+  #inFlight({ bytes, messages, isDelayed }: Draft, sign: 1 | -1): void {
+    this.#inFlightBytes += sign * bytes;
+    if (isDelayed) this.#inFlightDelayed += sign * messages;
+  }
+
+  #survey(stretch: Stretch): Survey {
+    const { arena, holdings } = this.#parts;
+    const { queueId } = stretch.source;
+    const view = this.#view;
+    const survey: Survey = {
+      count: 0,
+      bodyBytes: 0,
+      isHeld: false,
+      missing: [],
+      firstRef: 0,
+      firstPosition: 0,
+    };
+    stretch.each(({ ref, position }) => {
+      if (survey.count++ === 0) {
+        survey.firstRef = ref;
+        survey.firstPosition = position;
+      }
+      arena.describe(ref, view);
+      survey.bodyBytes += view.bodyEnd - view.bodyStart;
+      // Persistent messages are kept across a restart in durable queues only, all of them.
+      survey.isHeld ||= holdings.find(ref, queueId) !== NO_HOLDING;
+      if (!arena.isResident(ref)) survey.missing.push({ ref, position });
+    });
+    return survey;
+  }
+
+  #loadMissing(stretch: Stretch, missing: Survey["missing"]): void {
+    this.#loadingCount += missing.length;
+    for (const { ref, position } of missing) {
+      this.#parts.load(ref, (error) => {
+        this.#loadingCount--;
+        if (error !== null) stretch.refuse(ref, position);
+        if (this.#loadingCount === 0) this.grown(stretch.source);
+      });
+    }
   }
 
   #encode(draft: Draft): void {
     const { arena, sizes } = this.#parts;
-    const { chunk } = draft;
     const writer = this.#writer;
     const view = this.#view;
-    const message = { position: 0, entry: 0, endMs: Infinity };
     writer.begin();
-    for (let index = chunk.head; index < chunk.tail; index++) {
-      const ref = chunk.refs[index]!;
-      if (ref === 0) continue;
-      assert(arena.open(ref, view), "a record to be written is not in memory");
+    draft.stretch.each((message) => {
+      assert(arena.open(message.ref, view), "a record to be written is not in memory");
       const recordBytes = view.bodyEnd - view.addressStart;
       if (writer.count > 0 && writer.byteCount + recordBytes > sizes.pageBytes) {
         this.#endPage(draft);
       }
-      message.position = chunk.base + index;
-      message.entry = chunk.entries[index]!;
-      message.endMs = chunk.expiries === null ? Infinity : chunk.expiries[index]!;
       writer.add(message, view);
-    }
+    });
     if (writer.count > 0) this.#endPage(draft);
   }
 
   #endPage(draft: Draft): void {
     const writer = this.#writer;
     const out = this.#out;
-    const { lane } = draft;
+    const { source } = draft.stretch;
     const { count, bodyBytes, persistentCount } = writer;
     const offset = out.byteCount;
-    const indexEnd = writer.finish(lane.queueId, out);
+    const indexEnd = writer.finish(source.queueId, out);
     const isLogged = persistentCount > 0 && draft.isLogged;
     const place = {
       file: 0,
@@ -239,56 +325,13 @@ export class Pager {
       count: isLogged ? persistentCount : 0,
       bodyBytes: isLogged ? writer.persistentBodyBytes : 0,
       expiryMinMs: writer.expiryMinMs,
+      delays: writer.delays,
     };
-    draft.pages.push(new Page(lane, place, { count, bodyBytes, hasTransient: true }));
+    draft.pages.push(new Page(source, place, { count, bodyBytes, hasTransient: true }));
     draft.runs.push(writer.runs);
     draft.messages += count;
     draft.bytes += place.byteLength + count * (REFERENCE_BYTES + (isLogged ? HOLDING_BYTES : 0));
     writer.begin();
-  }
-
-  // Chunks of large messages would make long turns: their bodies are given up one by one instead.
-  #isWorthWriting(chunk: LaneChunk): boolean {
-    const { arena, sizes } = this.#parts;
-    const view = this.#view;
-    let bodyBytes = 0;
-    let count = 0;
-    for (let index = chunk.head; index < chunk.tail; index++) {
-      const ref = chunk.refs[index]!;
-      if (ref === 0) continue;
-      arena.describe(ref, view);
-      bodyBytes += view.bodyEnd - view.bodyStart;
-      count++;
-    }
-    return count > 0 && bodyBytes <= sizes.pagedChunkBytesMax;
-  }
-
-  // Persistent messages are kept across a restart in durable queues only, all of them.
-  #isHeld(lane: Lane, chunk: LaneChunk): boolean {
-    const { holdings } = this.#parts;
-    for (let index = chunk.head; index < chunk.tail; index++) {
-      const ref = chunk.refs[index]!;
-      if (ref !== 0 && holdings.find(ref, lane.queueId) !== NO_HOLDING) return true;
-    }
-    return false;
-  }
-
-  // Whether all of the chunk's records are in memory; if not, they are asked for.
-  #loadMissing(lane: Lane, chunk: LaneChunk): boolean {
-    const { arena, load } = this.#parts;
-    let isWhole = true;
-    for (let index = chunk.head; index < chunk.tail; index++) {
-      const ref = chunk.refs[index]!;
-      if (ref === 0 || arena.isResident(ref)) continue;
-      isWhole = false;
-      this.#loadingCount++;
-      load(ref, (error) => {
-        this.#loadingCount--;
-        if (error !== null && chunk.refs[index] === ref) chunk.draft = UNWRITABLE;
-        if (this.#loadingCount === 0) this.#cold.add(lane);
-      });
-    }
-    return isWhole;
   }
 
   // --- when they are safe
@@ -311,37 +354,35 @@ export class Pager {
   }
 
   #settle(draft: Draft, isVoid: boolean): void {
-    const { chunk, lane } = draft;
+    const { stretch } = draft;
     const file = draft.file!;
-    this.#inFlightBytes -= draft.bytes;
+    this.#inFlight(draft, -1);
     file.draftCount--;
-    const isUntouched = chunk.draft === draft && chunk.head === draft.head;
-    if (!isVoid && isUntouched) return this.#commit(draft);
+    if (!isVoid && stretch.isWhole()) return this.#commit(draft);
     if (file.draftCount === 0 && file.liveRecords === 0) this.#parts.emptied(file);
-    if (chunk.draft !== draft) return;
-    chunk.draft = null;
-    this.#cold.add(lane);
+    this.#abandon(stretch);
   }
 
-  #commit(draft: Draft): void {
-    const { log, pages, release } = this.#parts;
-    const { chunk, lane } = draft;
-    for (const [index, page] of draft.pages.entries()) {
-      pages.add(page);
-      if (page.isLogged) log.batch.paged(lane.queueId, page.place, draft.runs[index]!);
+  #abandon(stretch: Stretch): void {
+    stretch.abandon();
+    this.grown(stretch.source);
+  }
+
+  #commit({ stretch, pages, runs }: Draft): void {
+    const { log, pages: all, release } = this.#parts;
+    const { queueId } = stretch.source;
+    for (const [index, page] of pages.entries()) {
+      all.add(page);
+      if (page.isLogged) log.batch.paged(queueId, page.place, runs[index]!);
     }
-    for (let index = chunk.head; index < chunk.tail; index++) {
-      const ref = chunk.refs[index]!;
-      if (ref !== 0) release(ref, lane.queueId);
-    }
-    lane.pagedOut(chunk, draft.pages);
+    stretch.each(({ ref }) => release(ref, queueId));
+    stretch.pagedOut(pages);
   }
 
   #failed(error: DiskError, nowMs: number): void {
-    for (const { chunk, lane, bytes } of this.#group.splice(0)) {
-      this.#inFlightBytes -= bytes;
-      chunk.draft = null;
-      this.#cold.add(lane);
+    for (const draft of this.#group.splice(0)) {
+      this.#inFlight(draft, -1);
+      this.#abandon(draft.stretch);
     }
     this.#retryAtMs = nowMs + RETRY_MS;
     this.#parts.options.logger.log("error", "cannot write pages", { error: error.message });

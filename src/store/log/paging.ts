@@ -1,11 +1,17 @@
 // Puts together what pages need: who writes them, who reads them, which there are. FileStore makes one
-// and gives it to its lanes; Keeper has it work once a turn. It decides nothing itself.
+// and gives it to its lanes and the broker's retry queues; Keeper has it work once a turn. It decides nothing itself.
 
 import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";
 import type { Lane } from "../lane.ts";
-import type { ChunkPool } from "../lane_chunk.ts";
-import { type LanePages, Page, type PagePlace } from "../page.ts";
+import {
+  type DelayedPages,
+  type LanePages,
+  Page,
+  type PageOwner,
+  type PagePlace,
+  type PageSource,
+} from "../page.ts";
 import type { CommitLog } from "./commit_log.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import type { Holdings } from "./holdings.ts";
@@ -28,7 +34,6 @@ export interface PagingParts {
   log: CommitLog;
   arena: Arena;
   holdings: Holdings;
-  chunks: ChunkPool;
   lanes: ReadonlyMap<number, Lane>;
   laneBytes: () => number;
   release: (ref: number, queueId: number) => void;
@@ -38,18 +43,26 @@ export interface PagingParts {
 }
 
 /** The pages of one store. */
-export class Paging implements LanePages {
+export class Paging implements LanePages, DelayedPages {
   readonly pages: PageSet;
   readonly segments: SegmentWriter;
   readonly mover: PageMover;
   aheadBytes = 0;
   readonly aheadBytesMax: number;
+  delayedCount = 0;
+  readonly messagesMax: number;
+  readonly bodyBytesMax: number;
+  readonly leadMs: number;
+  readonly #retryQueues = new Set<PageSource>();
   readonly #loader: PageLoader;
   readonly #pager: Pager;
 
   constructor(parts: PagingParts) {
     const { files, options, sizes, emptied, wake, log } = parts;
     this.aheadBytesMax = options.residentBytesMax / AHEAD_PART;
+    this.messagesMax = sizes.laneSlots;
+    this.bodyBytesMax = sizes.pagedChunkBytesMax;
+    this.leadMs = sizes.delayedLeadMs;
     const failed = (what: string, error: Error) => {
       options.logger.log("error", `cannot ${what}`, { error: error.message });
     };
@@ -66,7 +79,11 @@ export class Paging implements LanePages {
     });
     const common = { ...parts, pages: this.pages, segments: this.segments, failed };
     this.#loader = new PageLoader(common);
-    this.#pager = new Pager(common);
+    this.#pager = new Pager({
+      ...common,
+      retryQueues: this.#retryQueues,
+      delayedCount: () => this.delayedCount,
+    });
     this.mover = new PageMover({
       files,
       log,
@@ -95,20 +112,20 @@ export class Paging implements LanePages {
   }
 
   /** Takes over a page that recovery found. */
-  adopt(lane: Lane, place: PagePlace): void {
+  adopt(owner: PageOwner, place: PagePlace): void {
     const { count, bodyBytes } = place;
-    const page = new Page(lane, place, { count, bodyBytes, hasTransient: false });
+    const page = new Page(owner, place, { count, bodyBytes, hasTransient: false });
     this.pages.add(page);
-    lane.pushPage(page);
+    owner.pushPage(page);
   }
 
   /** Ends it; nothing that is under way counts any more. */
-  close(): void {
+  end(): void {
     this.#loader.close();
     this.segments.close();
   }
 
-  // --- what lanes ask for
+  // --- what lanes and retry queues ask for
 
   load(page: Page, isAhead: boolean): void {
     this.#loader.load(page, isAhead);
@@ -118,7 +135,16 @@ export class Paging implements LanePages {
     this.pages.remove(page);
   }
 
-  grown(lane: Lane): void {
-    this.#pager.grown(lane);
+  grown(source: PageSource): void {
+    this.#pager.grown(source);
+  }
+
+  open(source: PageSource): void {
+    this.#retryQueues.add(source);
+  }
+
+  close(source: PageSource): void {
+    this.#retryQueues.delete(source);
+    this.#pager.closed(source);
   }
 }

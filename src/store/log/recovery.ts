@@ -261,6 +261,11 @@ export class Recovered implements BatchVisitor {
       row.file = file;
       row.offset = offset + paged.recordAt;
       row.entry = paged.entry;
+      if (paged.delayNumber > 0) {
+        row.state = STATE_DELAYED;
+        row.dueMs = paged.dueMs;
+        row.delayNumber = paged.delayNumber;
+      }
       this.rows.set(positions.put(paged.position), row, 0);
     });
   }

@@ -44,6 +44,8 @@ export interface StoreSizes {
   sparePageMessagesMin: number;
   /** Purged messages that are let go of in one go. */
   discardedPerStep: number;
+  /** Delayed messages are read from their page so long before the first of them wakes, ms. */
+  delayedLeadMs: number;
   /** Written bytes that nobody waits for are synced beyond this. */
   lazySyncBytes: number;
   /** The disk is asked for its room after this many bytes logged. */
@@ -74,6 +76,7 @@ export const DEFAULT_SIZES: Readonly<StoreSizes> = {
   pagesInFlightBytes: 16 * MIB,
   sparePageMessagesMin: 64,
   discardedPerStep: 4096,
+  delayedLeadMs: 1000,
   lazySyncBytes: 4 * MIB,
   roomCheckBytes: 16 * MIB,
 };

@@ -128,7 +128,7 @@ export class SnapshotWriter {
       const { value: page } = this.#pages.next();
       if (page === undefined) return this.#begin("rows");
       const isThere = page.isLogged && page.state !== PAGE_GONE;
-      if (isThere) this.#writer.paged(page.lane.queueId, page.place, NO_RUNS);
+      if (isThere) this.#writer.paged(page.owner.queueId, page.place, NO_RUNS);
     }
   }
 

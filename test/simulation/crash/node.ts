@@ -54,6 +54,8 @@ export class SimNode {
   readonly t: TestBroker;
   readonly watch: Watch;
   readonly channels: SimChannel[] = [];
+  /** Pages of delayed messages that were read. */
+  delayedReads = 0;
   readonly #world: World;
   readonly #view = emptyView();
   #channelCount = 0;
@@ -75,6 +77,7 @@ export class SimNode {
     }
     world.tamper(store);
     this.#watchCommits();
+    this.#countDelayedReads();
     this.t = new TestBroker({ store, nowMs: Math.max(nowMs, store.recovered.lastTimeMs) });
     const { broker } = this.t;
     const mayFailReads = plan.faults === "reads" || plan.faults === "any";
@@ -82,6 +85,16 @@ export class SimNode {
     const { missing } = restoreBroker(broker, store);
     if (missing > 0) throw new Violation(`${missing} messages are missing`);
     this.audit();
+  }
+
+  // How often clients' messages come back from pages of delayed ones.
+  #countDelayedReads(): void {
+    const pages = this.store.delayedPages;
+    const load = pages.load.bind(pages);
+    pages.load = (page, isAhead) => {
+      if (page.place.delays !== null) this.delayedReads++;
+      load(page, isAhead);
+    };
   }
 
   #watchCommits(): void {
@@ -194,8 +207,10 @@ export class SimNode {
     const { ledger, disk } = this.#world;
     const found = new Map<string, string>();
     const paged = new Set<number>();
+    const pagedDelays = new Map<number, number>();
     for (const queue of this.t.vhost.queues.values()) {
       if (queue.durable && this.#collect(queue, found) < queue.readyCount) paged.add(queue.id);
+      pagedDelays.set(queue.id, queue.retries?.delayed.pagedCount ?? 0);
     }
     for (const channel of this.channels) {
       for (const { key, queue, position, isKept } of channel.held.values()) {
@@ -207,6 +222,11 @@ export class SimNode {
       const at = `${queueId}/${position}`;
       const what = found.get(at);
       found.delete(at);
+      if (what === undefined && row.state === DELAYED) {
+        const left = (pagedDelays.get(queueId) ?? 0) - 1;
+        pagedDelays.set(queueId, left);
+        if (left >= 0) continue;
+      }
       const isOnPage = row.state === READY && paged.has(queueId);
       if (what === undefined && (isWaiting || isOnPage)) continue;
       const expected = row.state === READY

@@ -38,6 +38,8 @@ export interface Plan {
   readonly queues: readonly QueuePlan[];
   /** How much clients settle against how much they publish: below 100, backlogs grow. */
   readonly settlePercent: number;
+  /** How much of what clients settle is to be delivered again beyond what chance gives, in percent. */
+  readonly retryPercent: number;
   readonly stepMsMax: number;
 }
 
@@ -89,6 +91,7 @@ export function planOf(seed: number): Plan {
     bodyBytesMax: dice.pick([30, 200, 3_000, 40_000]),
     queues: queuesOf(dice),
     settlePercent: dice.pick([30, 80, 120]),
+    retryPercent: 0,
     stepMsMax: dice.pick([5, 100, 1_000]),
   };
 }
@@ -106,8 +109,16 @@ export function crowded(plan: Plan): Plan {
     pageBytes: 300,
     sparePageMessagesMin: 1,
   };
-  const load = { turnsPerLife: 120, settlePercent: 30, bodyBytesMax: 200 };
-  return { ...plan, ...load, sizes, residentBytesMax: 500 };
+  // Half of them have much ready, half of them much that is delayed.
+  const isDelayed = plan.seed % 2 === 0;
+  const settling = isDelayed ? { settlePercent: 150, retryPercent: 75 } : { settlePercent: 30 };
+  const load = { turnsPerLife: 120, bodyBytesMax: 200, ...settling };
+  const queues = plan.queues.map((queue, index) =>
+    queue.durable && isDelayed
+      ? { ...queue, args: { ...queue.args, "x-delayed-retry-min": 200 * (index + 1) } }
+      : queue
+  );
+  return { ...plan, ...load, sizes, queues, residentBytesMax: 500 };
 }
 
 function sizesOf(dice: Dice): StoreSizes {
@@ -133,6 +144,7 @@ function sizesOf(dice: Dice): StoreSizes {
     discardedPerStep: 3,
     pagesInFlightBytes: dice.pick([500, 10_000, 1_000_000]),
     sparePageMessagesMin: dice.pick([1, 3, 64]),
+    delayedLeadMs: 5,
     lazySyncBytes: dice.pick([200, 5_000, 100_000]),
     roomCheckBytes: dice.pick([500, 10_000]),
   };

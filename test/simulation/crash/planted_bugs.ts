@@ -2,6 +2,7 @@
 // almost what they should. Used by the simulation's own test and by main.ts only; nothing of a bug
 // outlives its run.
 
+import { RetryPages } from "../../../src/broker/retry_pages.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
 import type { DiskError } from "../../../src/store/file_system.ts";
 import { BatchWriter } from "../../../src/store/log/batch_writer.ts";
@@ -69,6 +70,10 @@ const withoutMoved = inClass(BatchWriter.prototype, "moved", { value: () => {} }
 
 const withoutPageMoved = inClass(BatchWriter.prototype, "pageMoved", { value: () => {} });
 
+const withoutUnpaged = inClass(BatchWriter.prototype, "unpaged", { value: () => {} });
+
+const overtaking = inClass(RetryPages.prototype, "expectedMs", { get: () => Infinity });
+
 const removingTooEarly = inClass(CommitLog.prototype, "storedBatch", {
   get(this: CommitLog): number {
     return this.openBatch - 1;
@@ -91,5 +96,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   "copies of survivors are made, but not entered in the log": withoutMoved,
   "copies of pages are made, but not entered in the log": withoutPageMoved,
   "names of new files are not synced": withoutNames,
+  "pages are read back, but the log does not say so": withoutUnpaged,
+  "what is due does not wait for a page with what was due before it": overtaking,
   "files go before what emptied them is on disk": removingTooEarly,
 };

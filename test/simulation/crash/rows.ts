@@ -12,7 +12,7 @@ import { RECORD_PERSISTENT } from "../../../src/store/port.ts";
 import type { MemoryDisk } from "../../support/memory_disk.ts";
 import { keyOf } from "./messages.ts";
 import { STORE_SEED } from "./plan.ts";
-import { type FoundRows, READY, type Row } from "./state.ts";
+import { DELAYED, type FoundRows, READY, type Row } from "./state.ts";
 
 /** Reads everything that a store has recovered, before its broker takes it over. */
 export function readRows(disk: MemoryDisk, store: FileStore): FoundRows {
@@ -84,13 +84,14 @@ class RowsReader {
         const key = this.#key(queueName, { file: page.file, at, byteCount: row.recordBytes });
         const { flags, priority, bodyBytes, arrivalMs, expiryMs, entry, position } = row;
         const about = { flags, priority, bodyBytes, arrivalMs, expiryMs, entry };
+        const { dueMs, delayNumber } = row;
         const isTwice = found.has(position);
         found.set(position, {
           ...about,
           key: isTwice ? `${key} twice` : key,
-          state: READY,
-          dueMs: 0,
-          delayNumber: 0,
+          state: delayNumber > 0 ? DELAYED : READY,
+          dueMs,
+          delayNumber,
         });
       }
     } catch (error) {

@@ -32,6 +32,7 @@ export interface RunResult {
   readonly operations: number;
   readonly snapshots: number;
   readonly moves: number;
+  readonly delayedReads: number;
 }
 
 /** Runs a seed. @throws whatever is wrong, with the seed in its message */
@@ -78,6 +79,7 @@ class Simulation {
   #operations = 0;
   #snapshots = 0;
   #moves = 0;
+  #delayedReads = 0;
 
   constructor(plan: Plan, options: RunOptions) {
     this.#plan = plan;
@@ -100,6 +102,7 @@ class Simulation {
       operations: this.#operations,
       snapshots: this.#snapshots,
       moves: this.#moves,
+      delayedReads: this.#delayedReads,
     };
   }
 
@@ -121,6 +124,7 @@ class Simulation {
     this.#world.disk.quotaBytes = Infinity;
     const last = this.#start()!;
     this.#operations += await drain(this.#world, last, this.#dice.io);
+    this.#delayedReads += last.delayedReads;
   }
 
   #start(): SimNode | null {
@@ -161,6 +165,7 @@ class Simulation {
       if (name.startsWith("snapshot")) this.#snapshots++;
       else if (name.startsWith("segment")) this.#moves++;
     }
+    this.#delayedReads += node?.delayedReads ?? 0;
     ledger.died(death, node?.store ?? null);
     const outcome = (): MemoryDisk =>
       disk.crash(

@@ -135,7 +135,10 @@ export class Workload {
     const multiple = dice.percent(15);
     const settled = channel.settled(tag, multiple);
     const keys = settled.map(({ key }) => key);
-    const how = dice.pick(["ack", "ack", "ack", "retry", "retry", "nack", "reject"]);
+    const { retryPercent } = this.#world.plan;
+    const how = retryPercent > 0 && dice.percent(retryPercent)
+      ? "retry"
+      : dice.pick(["ack", "ack", "ack", "retry", "retry", "nack", "reject"]);
     this.#world.trace(`  ${how} ${keys}`);
     if (how === "ack") {
       for (const key of keys) watch.acking.add(key);

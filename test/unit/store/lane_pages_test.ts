@@ -108,15 +108,17 @@ class ObjectPages implements LanePages {
       return;
     }
     const rows = this.rows.get(page)!;
-    const { first, last } = page.place;
-    const chunk = this.pool.takeUsed(first, last - first + 1);
-    for (const row of rows) {
-      const index = row.position - first;
-      chunk.refs[index] = row.ref;
-      chunk.entries[index] = row.entry;
-      if (row.expiryMs !== Infinity) chunk.setExpiry(index, row.expiryMs);
-    }
-    page.lane.pagedIn(page, chunk, read.isAhead);
+    const loaded = {
+      count: rows.length,
+      refs: Uint32Array.from(rows, (row) => row.ref),
+      positions: Float64Array.from(rows, (row) => row.position),
+      entries: Uint32Array.from(rows, (row) => row.entry),
+      bodyBytes: new Uint32Array(rows.length),
+      endsMs: Float64Array.from(rows, (row) => row.expiryMs),
+      duesMs: new Float64Array(rows.length),
+      delayNumbers: new Float64Array(rows.length),
+    };
+    page.owner.pagedIn(page, loaded, read.isAhead);
     this.drop(page);
   }
 
@@ -144,6 +146,7 @@ class ObjectPages implements LanePages {
         count: some.length,
         bodyBytes: 0,
         expiryMinMs: Math.min(...some.map((row) => row.expiryMs)),
+        delays: null,
       };
       const held = { count: some.length, bodyBytes: 0, hasTransient: true };
       const page = new Page(lane, place, held);
@@ -233,12 +236,12 @@ class Comparison {
 
   pageOut(options: { count: number; rowsMax: number; takesSpare: boolean }): void {
     const { count, rowsMax, takesSpare } = options;
-    const chunks = this.lane.coldChunks(count);
+    const chunks = this.lane.coldStretches(count).map(({ chunk }) => chunk);
     assert(chunks.length <= count);
     assertEquals(new Set(chunks).size, chunks.length);
     for (const chunk of chunks) this.pages.write(this.lane, chunk, rowsMax);
-    const spare = takesSpare ? this.lane.spareChunk(1) : null;
-    if (spare !== null) this.pages.write(this.lane, spare, rowsMax);
+    const spare = takesSpare ? this.lane.spareStretch(1) : null;
+    if (spare !== null) this.pages.write(this.lane, spare.chunk, rowsMax);
   }
 
   clear(): void {
@@ -279,17 +282,17 @@ Deno.test("Lane with pages does what a sorted list does", () => {
   );
 });
 
-Deno.test("Lane.coldChunks() leaves the head and the tail in memory and takes the farthest first", () => {
+Deno.test("Lane.coldStretches() leaves the head and the tail in memory and takes the farthest first", () => {
   const { lane, pages, ...comparison } = new Comparison();
   comparison.naive.nextPosition = 1;
   for (let ref = 1; ref <= 4 + 16 * 6; ref++) lane.push(ref, 0, Infinity);
-  const bases = lane.coldChunks(3).map((chunk) => chunk.base);
+  const bases = lane.coldStretches(3).map(({ chunk }) => chunk.base);
   assertEquals(bases, [69, 53, 37]);
-  for (const chunk of lane.coldChunks(2)) pages.write(lane, chunk, 16);
-  assertEquals(lane.coldChunks(3).map((chunk) => chunk.base), [37, 21]);
+  for (const { chunk } of lane.coldStretches(2)) pages.write(lane, chunk, 16);
+  assertEquals(lane.coldStretches(3).map(({ chunk }) => chunk.base), [37, 21]);
   for (let ref = 101; ref <= 150; ref++) lane.push(ref, 0, Infinity);
   // Behind the last page there are filled chunks now, and they are looked at first.
-  assertEquals(lane.coldChunks(3).map((chunk) => chunk.base), [85, 101, 117]);
+  assertEquals(lane.coldStretches(3).map(({ chunk }) => chunk.base), [85, 101, 117]);
 });
 
 Deno.test("Lane.head() reads pages ahead of the one it needs while chunks are used up", () => {

@@ -1,0 +1,139 @@
+// The pages of a queue's delayed messages: in memory there is a line for each, and one timer for all of
+// them, which has the next one read a while before the first of its messages wakes. What cannot be read
+// is tried again later, and nobody waits for it. RetryQueue takes the messages that were read.
+
+import type { DelayedPages, Page } from "../store/page.ts";
+import type { Timer } from "./timers.ts";
+
+const RETRY_MS = 60_000;
+
+/** What {@link RetryPages} are made of. */
+export interface RetryPagesParts {
+  readonly pages: DelayedPages;
+  /** Makes the timer. */
+  makeTimer(callback: () => void): Timer;
+  /** Broker time, ms. */
+  nowMs(): number;
+  /** What waited for a page need not wait for it any more. */
+  onChange(): void;
+}
+
+interface StoredPage {
+  readonly page: Page;
+  readonly wakeMinMs: number;
+  readonly wakeMaxMs: number;
+  /** When it is to be read. */
+  readAtMs: number;
+}
+
+/** The pages of one retry queue. */
+export class RetryPages {
+  readonly #parts: RetryPagesParts;
+  /** The one to be read next is the last. */
+  #stored: StoredPage[] = [];
+  /** The one that is being read. */
+  #loading: StoredPage | null = null;
+  #timer: Timer | null = null;
+
+  constructor(parts: RetryPagesParts) {
+    this.#parts = parts;
+  }
+
+  /** Pages that are on a disk. */
+  get count(): number {
+    return this.#stored.length + (this.#loading === null ? 0 : 1);
+  }
+
+  /** Messages in them. */
+  get messageCount(): number {
+    let count = 0;
+    for (const { page } of this.#all()) count += page.count;
+    return count;
+  }
+
+  /** No message in them wakes before this; Infinity when there is none. */
+  get firstMs(): number {
+    let firstMs = Infinity;
+    for (const { wakeMinMs } of this.#all()) firstMs = Math.min(firstMs, wakeMinMs);
+    return firstMs;
+  }
+
+  /** No message in them wakes after this; -Infinity when there is none. */
+  get lastMs(): number {
+    let lastMs = -Infinity;
+    for (const { wakeMaxMs } of this.#all()) lastMs = Math.max(lastMs, wakeMaxMs);
+    return lastMs;
+  }
+
+  *#all(): Generator<StoredPage> {
+    yield* this.#stored;
+    if (this.#loading !== null) yield this.#loading;
+  }
+
+  /** Nothing that is on its way into memory wakes before this. */
+  get expectedMs(): number {
+    const expectedMs = this.#loading?.wakeMinMs ?? Infinity;
+    const next = this.#stored.at(-1);
+    const isNear = next !== undefined && next.readAtMs <= this.#parts.nowMs();
+    return isNear ? Math.min(expectedMs, next.wakeMinMs) : expectedMs;
+  }
+
+  /** A page has been written, or was there before the node started. */
+  add(page: Page): void {
+    const { wakeMinMs, wakeMaxMs } = page.place.delays!;
+    const readAtMs = wakeMinMs - this.#parts.pages.leadMs;
+    this.#insert({ page, wakeMinMs, wakeMaxMs, readAtMs });
+    this.#setTimer();
+  }
+
+  #insert(stored: StoredPage): void {
+    let low = 0;
+    let high = this.#stored.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#stored[middle]!.readAtMs > stored.readAtMs) low = middle + 1;
+      else high = middle;
+    }
+    this.#stored.splice(low, 0, stored);
+  }
+
+  /** Gives up every page. */
+  clear(): void {
+    for (const { page } of this.#all()) this.#parts.pages.drop(page);
+    this.#stored = [];
+    this.#loading = null;
+    this.#timer?.stop();
+  }
+
+  #setTimer(): void {
+    const next = this.#stored.at(-1);
+    if (next === undefined || this.#loading !== null) {
+      this.#timer?.stop();
+      return;
+    }
+    this.#timer ??= this.#parts.makeTimer(() => this.#read(this.#stored.pop()!));
+    this.#timer.set(next.readAtMs);
+  }
+
+  #read(stored: StoredPage): void {
+    const { page } = stored;
+    this.#loading = stored;
+    page.waiter = {
+      readArrived: () => this.#ended(stored, false),
+      readFailed: () => this.#ended(stored, true),
+    };
+    this.#parts.pages.load(page, false);
+  }
+
+  #ended(stored: StoredPage, hasFailed: boolean): void {
+    // It may have been given up meanwhile.
+    if (this.#loading !== stored) return;
+    this.#loading = null;
+    if (hasFailed) {
+      stored.readAtMs = this.#parts.nowMs() + RETRY_MS;
+      this.#insert(stored);
+    }
+    this.#setTimer();
+    this.#parts.onChange();
+  }
+}

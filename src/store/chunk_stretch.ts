@@ -1,0 +1,74 @@
+// A chunk of a lane that may be written to pages. Whoever takes a message out of the middle of the chunk
+// sets its `draft` to null, and the head moves on by itself: so it is seen whether what was written is
+// all that is there.
+
+import type { Lane } from "./lane.ts";
+import type { LaneChunk } from "./lane_chunk.ts";
+import type { Page, PagedMessage, Stretch } from "./page.ts";
+
+/** Marks a chunk that cannot be written. */
+const UNWRITABLE: object = {};
+
+/** The messages of one chunk. */
+export class ChunkStretch implements Stretch {
+  readonly source: Lane;
+  readonly chunk: LaneChunk;
+  /** Where its messages began; once the head is in it, it is not cold any more. */
+  #head = 0;
+  readonly #message: PagedMessage = {
+    ref: 0,
+    position: 0,
+    entry: 0,
+    endMs: Infinity,
+    dueMs: 0,
+    delayNumber: 0,
+  };
+
+  constructor(lane: Lane, chunk: LaneChunk) {
+    this.source = lane;
+    this.chunk = chunk;
+  }
+
+  get memoryBytes(): number {
+    return this.chunk.memoryBytes;
+  }
+
+  each(visit: (message: PagedMessage) => void): void {
+    const { chunk } = this;
+    const message = this.#message;
+    for (let index = chunk.head; index < chunk.tail; index++) {
+      message.ref = chunk.refs[index]!;
+      if (message.ref === 0) continue;
+      message.position = chunk.base + index;
+      message.entry = chunk.entries[index]!;
+      message.endMs = chunk.expiries === null ? Infinity : chunk.expiries[index]!;
+      visit(message);
+    }
+  }
+
+  begin(): boolean {
+    const { chunk } = this;
+    this.#head = chunk.head;
+    chunk.draft = this;
+    // What is written of a chunk must be all of it.
+    chunk.seal();
+    return true;
+  }
+
+  isWhole(): boolean {
+    return this.chunk.draft === this && this.chunk.head === this.#head;
+  }
+
+  abandon(): void {
+    if (this.chunk.draft === this) this.chunk.draft = null;
+  }
+
+  refuse(ref: number, position: number): void {
+    const { chunk } = this;
+    if (ref === 0 || chunk.refs[position - chunk.base] === ref) chunk.draft = UNWRITABLE;
+  }
+
+  pagedOut(pages: readonly Page[]): void {
+    this.source.pagedOut(this.chunk, pages);
+  }
+}
