@@ -14,7 +14,7 @@ import {
 import { type DelayedTable, NO_ROW } from "./delayed_table.ts";
 
 // Rows looked at in one go: the more, the nearer to each other are the times of a page.
-const LOOKED_MAX = 16_384;
+const LOOKED_MAX = 8192;
 // A wait is worth a page when it is so many times as long as the page is read ahead of it.
 const HORIZON_LEADS = 10;
 // In place of the next row: the row is in no list.
