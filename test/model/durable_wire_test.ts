@@ -104,7 +104,7 @@ function fleeting(): { life: DurableNode; channel: ClientChannel; other: ClientC
   const channel = channelOf(life);
   channel.exchange("x", "direct", DURABLE);
   channel.exchange("y", "fanout");
-  channel.queue("fleeting");
+  channel.queue("fleeting", {}, { durable: false });
   channel.bind("fleeting", "x", "k");
   return { life, channel, other: channelOf(life) };
 }
