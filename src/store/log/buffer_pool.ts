@@ -38,12 +38,14 @@ export class BufferPool {
     if (this.#outCount <= ROOMY_COUNT_MAX || !isRoomy) return buffer;
     const copy = buffer.slice(0, byteCount);
     this.give(buffer);
+    // It comes back like any other.
+    if (copy.length >= BUFFER_BYTES_MIN) this.#outCount++;
     return copy;
   }
 
   /** Takes one back that nobody looks at any more. */
   give(buffer: Uint8Array): void {
-    // A copy is nobody's buffer.
+    // A small copy is nobody's buffer.
     if (buffer.length < BUFFER_BYTES_MIN) return;
     this.#outCount--;
     const isKept = buffer.length <= BUFFER_BYTES_MAX &&

@@ -32,6 +32,18 @@ Deno.test("BufferPool.keep() copies small batches when many wait", () => {
   assertEquals(pool.keep(ninth, 60 * KIB), ninth);
 });
 
+Deno.test("BufferPool.keep() counts large copies that are given back once", () => {
+  const pool = new BufferPool();
+  for (let count = 0; count < 9; count++) pool.take();
+  for (let round = 0; round < 20; round++) {
+    pool.take();
+    const copy = pool.keep(new Uint8Array(512 * KIB), 100 * KIB);
+    assertEquals(copy.length, 100 * KIB);
+    pool.give(copy);
+  }
+  assertEquals(pool.keep(pool.take(), 10).length, 10);
+});
+
 Deno.test("BufferPool.give() keeps a bounded number of bytes and frees the rest at once", () => {
   const pool = new BufferPool();
   const buffers = Array.from({ length: 10 }, () => new Uint8Array(MIB));
