@@ -9,7 +9,7 @@ import type { Queue } from "./queue.ts";
 /** Delivers until the queue is empty or no consumer has capacity; `delivery` is overwritten. */
 export function dispatchQueue(queue: Queue, delivery: Delivery): void {
   const { lane, consumers } = queue;
-  const { store, nowMs } = queue.broker;
+  const { store, nowMs, expirySweeps } = queue.broker;
   // Nothing is read from a disk for nobody; what has expired, the queue finds by itself.
   if (consumers.count === 0) return;
   while (lane.head(queue) === HEAD_READY) {
@@ -20,6 +20,7 @@ export function dispatchQueue(queue: Queue, delivery: Delivery): void {
     // A time to live of 0 means "only if deliverable at once": in the turn of its arrival a message
     // whose time is over may still go out.
     if (lane.headExpiryMs <= nowMs && delivery.view.arrivalMs < nowMs) {
+      if (!expirySweeps.takesHead(queue)) return;
       queue.expireHead();
       continue;
     }

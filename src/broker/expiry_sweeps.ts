@@ -11,6 +11,8 @@ const LETTERS_MAX = 8192;
 /** A queue that gives up what has expired. */
 export interface ExpirySweeper {
   sweepExpired(): void;
+  /** Messages can be taken out of it again. */
+  readArrived(): void;
 }
 
 /** Sweeps of one node. */
@@ -19,6 +21,8 @@ export class ExpirySweeps {
   left = EXPIRED_PER_TURN_MAX;
   readonly #deadLetters: DeadLetters;
   #waiting = new Set<ExpirySweeper>();
+  /** Those of them that give nothing out because their head has expired. */
+  readonly #stopped = new Set<ExpirySweeper>();
 
   constructor(deadLetters: DeadLetters) {
     this.#deadLetters = deadLetters;
@@ -37,12 +41,28 @@ export class ExpirySweeps {
   begin(): void {
     this.left = this.#hasRoom ? EXPIRED_PER_TURN_MAX : 0;
     if (this.#waiting.size === 0) return;
-    const queues = this.#waiting;
+    const queues = [...this.#waiting];
     this.#waiting = new Set();
-    for (const queue of queues) {
-      if (this.left > 0) queue.sweepExpired();
-      else this.#waiting.add(queue);
+    let served = 0;
+    for (; this.left > 0 && served < queues.length; served++) this.#serve(queues[served]!);
+    // Whoever has had nothing comes before those that have had some and want more.
+    this.#waiting = new Set([...queues.slice(served), ...this.#waiting]);
+  }
+
+  #serve(queue: ExpirySweeper): void {
+    queue.sweepExpired();
+    if (this.#stopped.delete(queue)) queue.readArrived();
+  }
+
+  /** Whether an expired head may be given up now; if not, the queue is told when to go on. */
+  takesHead(queue: ExpirySweeper): boolean {
+    if (this.left > 0) {
+      this.left--;
+      return true;
     }
+    this.#waiting.add(queue);
+    this.#stopped.add(queue);
+    return false;
   }
 
   /** The share of this turn is used up; the queue is called in a later one. */

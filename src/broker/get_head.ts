@@ -9,7 +9,7 @@ import type { Queue } from "./queue.ts";
 export const GET_MESSAGE = 1;
 /** The queue is empty. */
 export const GET_EMPTY = 0;
-/** The head is being read; try again when the queue says so. */
+/** The head is being read or has to expire first; try again when the queue says so. */
 export const GET_PENDING = 2;
 
 /** Takes the head of `queue` into `delivery`; one of `GET_*`. */
@@ -20,6 +20,7 @@ export function getHead(queue: Queue, delivery: Delivery): number {
     if (state === HEAD_EMPTY) return GET_EMPTY;
     if (state === HEAD_PENDING) return GET_PENDING;
     if (lane.headExpiryMs <= broker.nowMs) {
+      if (!broker.expirySweeps.takesHead(queue)) return GET_PENDING;
       queue.expireHead();
     } else if (broker.store.open(lane.headRef, delivery.view)) {
       queue.takeHead(delivery);

@@ -2,7 +2,8 @@
 
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import type { Queue } from "../../../src/broker/queue.ts";
-import { TestBroker } from "../../support/test_broker.ts";
+import { GET_PENDING } from "../../../src/broker/queue.ts";
+import { TestBroker, TestChannel } from "../../support/test_broker.ts";
 
 const PER_TURN_MAX = 2048;
 
@@ -56,4 +57,61 @@ Deno.test("ExpirySweeps wait for the dead letters that are still to be published
     assertLessOrEqual(t.broker.deadLetters.backlog, 8192 + PER_TURN_MAX);
   }
   assertEquals(queue.readyCount, 0);
+});
+
+/** A queue of which `count` messages have just expired, and one more that has not. */
+function expired(t: TestBroker, name: string, count: number): Queue {
+  const queue = t.queue(name);
+  for (let number = 0; number < count; number++) t.publish(name, "x", { expiration: "1000" });
+  t.publish(name, "kept");
+  return queue;
+}
+
+Deno.test("dispatchQueue() gives up no more expired heads than a turn may, and goes on by itself", () => {
+  const t = new TestBroker();
+  const queue = expired(t, "q", 10_000);
+  const channel = new TestChannel();
+  channel.isOpen = false;
+  t.consume(queue, channel);
+  t.turn();
+  t.broker.beginTurn(t.nowMs + 1000);
+  channel.isOpen = true;
+  t.broker.markDirty(queue);
+  t.broker.dispatch();
+  t.broker.endTurn();
+  let turns = 1;
+  for (; channel.seen.length === 0; turns++) {
+    const before = queue.readyCount;
+    assert(t.broker.hasMoreWork);
+    turn(t);
+    assertLessOrEqual(before - queue.readyCount, PER_TURN_MAX + 1);
+  }
+  assertEquals([turns, queue.readyCount, channel.seen[0]!.body], [5, 0, "kept"]);
+});
+
+Deno.test("Queue.get() waits behind expired heads that are more than a turn may give up", () => {
+  const t = new TestBroker();
+  const queue = expired(t, "q", 5000);
+  t.turn();
+  t.broker.beginTurn(t.nowMs + 1000);
+  let told = 0;
+  const readArrived = () => void told++;
+  for (let turns = 0; told < 2; turns++) {
+    assertEquals([queue.get(t.broker.delivery), told], [GET_PENDING, turns]);
+    queue.whenRead({ readArrived, readFailed: readArrived });
+    turn(t);
+  }
+  assertEquals(t.get(queue, new TestChannel())!.body, "kept");
+});
+
+Deno.test("ExpirySweeps serve first who has had nothing yet", () => {
+  const t = new TestBroker();
+  const many = expired(t, "many", 20_000);
+  const few = expired(t, "few", 10);
+  t.turn();
+  t.broker.beginTurn(t.nowMs + 1000);
+  assertEquals([many.readyCount, few.readyCount], [20_001 - PER_TURN_MAX, 11]);
+  turn(t);
+  turn(t);
+  assertEquals(few.readyCount, 1);
 });
