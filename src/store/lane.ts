@@ -315,9 +315,12 @@ export class Lane implements ReadyLane, PageSource {
   #expireRequeued(nowMs: number, max: number, visit: EntryVisitor): number {
     const requeued = this.#requeued;
     if (requeued === null || requeued.expiryMinMs > nowMs) return 0;
-    return requeued.expire(nowMs, max, (index) => {
+    const before = requeued.memoryBytes;
+    const expired = requeued.expire(nowMs, max, (index) => {
       visit(requeued.refAt(index), requeued.positionAt(index), requeued.entryAt(index));
     });
+    if (requeued.memoryBytes !== before) this.#account(requeued.memoryBytes - before);
+    return expired;
   }
 
   #skipHoles(): LaneChunk {

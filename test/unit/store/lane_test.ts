@@ -159,3 +159,21 @@ Deno.test("Lane expires in the middle and behind a longer life", () => {
   assertEquals(lane.head(WAITER), HEAD_READY);
   assertEquals(lane.headRef, 1);
 });
+
+Deno.test("Lane accounts for what requeued messages held when all of them have expired", () => {
+  let memoryBytes = 0;
+  const lane = new Lane(new ChunkPool(), (deltaBytes) => memoryBytes += deltaBytes);
+  const kept: number[] = [];
+  for (const count of [10, 1000]) {
+    for (let number = 0; number < count; number++) lane.push(number + 1, 0, 10);
+    const first = lane.nextPosition - count;
+    for (let number = 0; number < count; number++) {
+      lane.head(WAITER);
+      lane.shift();
+    }
+    for (let number = 0; number < count; number++) lane.restore(first + number, number + 1, 0, 10);
+    assertEquals(lane.expire(10, count, () => {}, WAITER), count);
+    kept.push(memoryBytes);
+  }
+  assertEquals(kept[0], kept[1]);
+});

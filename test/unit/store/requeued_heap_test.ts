@@ -42,3 +42,19 @@ Deno.test("RequeuedHeap.expire() takes out all that has expired in pieces, howev
     assertEquals([heap.count, heap.expiryMinMs], [count - expected, 50]);
   }
 });
+
+Deno.test("RequeuedHeap.expire() keeps the order over all pieces, whatever the order of return", () => {
+  const prng = new Prng(5);
+  const count = 20_000;
+  const positions = Array.from({ length: count }, (_, index) => index);
+  const heap = new RequeuedHeap();
+  for (let left = count; left > 0; left--) {
+    const at = prng.nextBelow(left);
+    heap.push(positions[at]!, positions[at]! + 1, 0, 10);
+    positions[at] = positions[left - 1]!;
+  }
+  const seen: number[] = [];
+  while (heap.expire(10, 3000, (index) => seen.push(heap.positionAt(index))) > 0);
+  assertEquals(seen.every((position, index) => position === index), true);
+  assertEquals([seen.length, heap.count, heap.expiryMinMs], [count, 0, Infinity]);
+});
