@@ -183,7 +183,8 @@ export class RetryQueue implements PageSource {
 
   /** Gives up everything at once; the store lets go of it. */
   takeAll(): TakenMessages {
-    const taken = new TakenDelays(this.#table, this.#owner, this.count);
+    const { count, pagedCount } = this;
+    const taken = new TakenDelays(this.#table, this.#owner, { count, pagedCount });
     this.#due.clear();
     this.#scheduler.clearGroup(this.#group);
     this.#cold?.clear();
@@ -212,7 +213,7 @@ export class RetryQueue implements PageSource {
   list(offset: number, limit: number): ListedDelay[] {
     const table = this.#table;
     return this.#rows(offset, limit).map((row) => ({
-      id: table.handleAt(row),
+      id: table.numberAt(row),
       ref: table.refAt(row),
       position: table.positionAt(row),
       entry: table.entryAt(row),

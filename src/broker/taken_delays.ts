@@ -17,13 +17,21 @@ export class TakenDelays implements TakenMessages {
   #left: number;
   #next = 0;
 
-  /** Everything in the table that is `owner`'s, who enters nothing more; `messageCount` messages. */
-  constructor(table: DelayedTable, owner: number, messageCount: number) {
+  /**
+   * Everything in the table that is `owner`'s, who enters nothing more: all messages but those in pages,
+   * for which nobody looks here.
+   */
+  constructor(
+    table: DelayedTable,
+    owner: number,
+    { count, pagedCount }: { count: number; pagedCount: number },
+  ) {
+    const heldCount = count - pagedCount;
     this.#table = table;
     this.#owner = owner;
-    this.#end = messageCount === 0 ? 0 : table.rowEnd;
-    this.#left = messageCount;
-    this.messageCount = messageCount;
+    this.#end = heldCount === 0 ? 0 : table.rowEnd;
+    this.#left = heldCount;
+    this.messageCount = count;
   }
 
   releaseSome(max: number, release: (ref: number) => void): boolean {
