@@ -63,7 +63,10 @@ export function readManifest(fs: FileSystem): Manifest | null {
   return JSON.parse(line) as Manifest;
 }
 
-/** Replaces the manifest. @throws DiskError; the old one holds then */
+/**
+ * Replaces the manifest.
+ * @throws DiskError; the old one holds then, or the new one if only its name could not be made safe
+ */
 export function writeManifest(fs: FileSystem, manifest: Manifest): void {
   const line = JSON.stringify(manifest);
   const bytes = encodeText(`${line}\n${checkLine(line)}\n`);

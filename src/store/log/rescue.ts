@@ -4,9 +4,11 @@
 // goes on behind it and old files can go. Keeper calls it while the log is broken.
 
 import type { Discards } from "../discards.ts";
+import { DiskError } from "../file_system.ts";
 import type { CommitLog } from "./commit_log.ts";
 import type { DataFiles } from "./data_files.ts";
 import { type Holdings, NO_HOLDING } from "./holdings.ts";
+import { readManifest, StoreFormatError } from "./manifest.ts";
 import type { PageSet } from "./page_set.ts";
 import type { StoreSizes } from "./sizes.ts";
 import { type SnapshotSource, SnapshotWriter } from "./snapshot_writer.ts";
@@ -55,7 +57,7 @@ export class Rescue {
     } else if (snapshot.isDone) {
       this.#snapshot = null;
       if (this.#parts.finish(snapshot)) this.#parts.log.goOnBehind(snapshot.lastBatch, nowMs);
-      else this.#parts.drop(snapshot);
+      else if (!mayBeNamed(this.#parts.files, snapshot)) this.#parts.drop(snapshot);
     }
   }
 
@@ -99,5 +101,16 @@ export class Rescue {
     });
     this.#snapshot = snapshot;
     while (snapshot.isRunning) snapshot.step(log.openBatch, nowMs, wake);
+  }
+}
+
+// A manifest that could not be replaced for sure may have been replaced all the same. The next one that is
+// written has the file removed.
+function mayBeNamed(files: DataFiles, snapshot: SnapshotWriter): boolean {
+  try {
+    return readManifest(files.fs)?.snapshot === snapshot.file.number;
+  } catch (error) {
+    if (error instanceof DiskError || error instanceof StoreFormatError) return true;
+    throw error;
   }
 }
