@@ -17,6 +17,10 @@ import { type DelayedTable, NO_ROW } from "./delayed_table.ts";
 const LOOKED_MAX = 8192;
 // A wait is worth a page when it is so many times as long as the page is read ahead of it.
 const HORIZON_LEADS = 10;
+// The last message of a page waits so many times as long as the first,
+const WAIT_RATIO_MAX = 2;
+// if it has more messages than this part of what it may have.
+const FEWEST_PART = 16;
 // In place of the next row: the row is in no list.
 const CHOSEN = NO_ROW - 1;
 const OUT = NO_ROW - 2;
@@ -121,17 +125,13 @@ export class ColdDelays {
 
   // Makes stretches that are as large as they may be, or have `messagesMin` messages.
   #choose(messagesMin: number): void {
-    const { table, messagesMax, bodyBytesMax, leadMs, nowMs } = this.parts;
+    const { messagesMax, leadMs, nowMs } = this.parts;
     if (this.#waiting.length > 0 || this.#listedCount < messagesMin) return;
     if (nowMs() < this.#restUntilMs && this.#restMessages > 0) return;
     const rows = this.#look();
     const made: DelayedStretch[] = [];
     for (let end = rows.length; end > 0;) {
-      let start = end;
-      for (let bodyBytes = 0; start > 0 && end - start < messagesMax; start--) {
-        bodyBytes += table.bodyBytesAt(rows[start - 1]!);
-        if (bodyBytes > bodyBytesMax) break;
-      }
+      const start = this.#startOf(rows, end);
       if (start === 0 && end < messagesMin) break;
       made.push(this.#stretchOf(rows.slice(start, end)));
       end = start;
@@ -144,6 +144,23 @@ export class ColdDelays {
       this.#restUntilMs = nowMs() + leadMs;
       this.#restMessages = messagesMax;
     }
+  }
+
+  // Where the stretch begins that ends there. What wakes much earlier than its last message would have all
+  // of it read, and most of it written again; a few are not worth a page of their own.
+  #startOf(rows: Uint32Array, end: number): number {
+    const { table, messagesMax, bodyBytesMax, nowMs } = this.parts;
+    const now = nowMs();
+    const nearMs = now + (this.wakeMsOf(rows[end - 1]!) - now) / WAIT_RATIO_MAX;
+    const fewest = end - messagesMax / FEWEST_PART;
+    let start = end;
+    for (let bodyBytes = 0; start > 0 && end - start < messagesMax; start--) {
+      const row = rows[start - 1]!;
+      bodyBytes += table.bodyBytesAt(row);
+      if (bodyBytes > bodyBytesMax) break;
+      if (start <= fewest && this.wakeMsOf(row) < nearMs) break;
+    }
+    return start;
   }
 
   #stretchOf(rows: Uint32Array): DelayedStretch {

@@ -74,9 +74,18 @@ Deno.test("ColdDelays.coldStretches() leaves what wakes soon, is not safe or too
   const scene = new Scene();
   scene.add([100, 101, 200, 300, 99, 400]);
   scene.add([500], 101);
-  scene.add([600, 700]);
+  scene.add([390, 395]);
   scene.unsafeNumber = 9;
   assertEquals(allOf(scene.cold.coldStretches(16)), [[3, 4, 6, 8]]);
+});
+
+Deno.test("ColdDelays.spareStretch() puts nothing into a page with what wakes much later", () => {
+  const scene = new Scene();
+  scene.add([900, 200, 190, 950]);
+  const late = scene.cold.spareStretch(1);
+  assertEquals(numbersOf(late), [1, 4]);
+  assert(late!.begin());
+  assertEquals(numbersOf(scene.cold.spareStretch(1)), [2, 3]);
 });
 
 Deno.test("ColdDelays.coldStretches() ends a page at its bytes", () => {
@@ -103,7 +112,7 @@ Deno.test("a stretch of delayed messages is not whole when one has left or come 
 
 Deno.test("a stretch of delayed messages that has waited too long is not begun", () => {
   const scene = new Scene();
-  scene.add([500, 600, 700, 800]);
+  scene.add([500, 700, 750, 800]);
   const [stretch] = scene.cold.coldStretches(1);
   scene.nowMs += 450;
   assertFalse(stretch!.begin());
