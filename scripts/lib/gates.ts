@@ -26,7 +26,15 @@ export const GATES: readonly Gate[] = [
     args: ["run", "-A", "scripts/pack_core.ts", "--check"],
   },
   { name: "build runs on the installed Node", args: ["run", "-A", "scripts/build.ts", "--smoke"] },
+  { name: "200 seeds of the crash simulation", args: crashes("--seeds", "200") },
+  { name: "100 crowded seeds", args: crashes("--crowded", "--seeds", "100") },
+  { name: "100 seeds with flipped bits", args: crashes("--flips", "--seeds", "100") },
 ];
+
+function crashes(...options: string[]): string[] {
+  // Other seeds than those of its test.
+  return ["run", "-A", "test/simulation/crash/main.ts", "--from", "1001", ...options];
+}
 
 /** Runs every gate; prints what the failing ones say. */
 export async function runGates(tally: Tally): Promise<void> {

@@ -9,6 +9,8 @@ import type { Dice } from "./plan.ts";
 import { readRows } from "./rows.ts";
 
 const LATENESS_MS = 10_000;
+// So many times as long is beyond the longest delay there is.
+const LATENESS_DOUBLINGS_MAX = 19;
 const FRUITLESS_ROUNDS_MAX = 200;
 
 /** Empties a node and closes it; returns how many disk operations that took. */
@@ -28,11 +30,13 @@ export async function drain(world: World, node: SimNode, dice: Dice): Promise<nu
   return world.disk.operationCount;
 }
 
-// Goes on as long as it gets less: without memory, each message takes a round to be read.
+// Goes on as long as it gets less: without memory, each message takes a round to be read. While it does
+// not, time goes faster and faster: a message that was often rejected may wait for days.
 function consumeAll(world: World, node: SimNode): void {
   let least = Infinity;
   let lessAt = 0;
   for (let round = 0; round < lessAt + FRUITLESS_ROUNDS_MAX; round++) {
+    const doublings = Math.min(round - lessAt, LATENESS_DOUBLINGS_MAX);
     node.turn(() => {
       for (const channel of node.channels) {
         for (const held of channel.visible()) {
@@ -47,7 +51,7 @@ function consumeAll(world: World, node: SimNode): void {
         const options = { channel, tag: "drain", noAck: false, prefetch: 0, priority: 0 };
         channel.consumers.push(queue.consume({ ...options, exclusive: false }));
       }
-    }, round < 3 ? 0 : LATENESS_MS);
+    }, round < 3 ? 0 : LATENESS_MS * 2 ** doublings);
     world.disk.finishAll();
     let left = node.t.broker.deadLetters.count;
     for (const queue of node.t.vhost.queues.values()) {
