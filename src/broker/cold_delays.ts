@@ -6,6 +6,7 @@
 
 import {
   DELAYED_BYTES,
+  emptyPagedMessage,
   type Page,
   type PagedMessage,
   type PageSource,
@@ -239,14 +240,7 @@ class DelayedStretch implements Stretch {
   #rows: Uint32Array;
   #numbers: Float64Array;
   #hasBegun = false;
-  readonly #message: PagedMessage = {
-    ref: 0,
-    position: 0,
-    entry: 0,
-    endMs: Infinity,
-    dueMs: 0,
-    delayNumber: 0,
-  };
+  readonly #message: PagedMessage = emptyPagedMessage();
 
   constructor(cold: ColdDelays, rows: Uint32Array) {
     this.#cold = cold;

@@ -16,12 +16,6 @@ import { TakenDelays } from "./taken_delays.ts";
 // When more is due, it goes back although something that should go before it is not there yet.
 const DUE_WAITING_MAX = 65_536;
 
-/** A delayed message as management lists it. */
-export interface ListedDelay extends DelayedMessage {
-  /** Names the message as long as it is delayed. */
-  id: number;
-}
-
 /** What a {@link RetryQueue} is made of. */
 export interface RetryQueueParts {
   readonly queueId: number;
@@ -210,10 +204,9 @@ export class RetryQueue implements PageSource {
   }
 
   /** Some of the messages in memory, by the time at which they wake. */
-  list(offset: number, limit: number): ListedDelay[] {
+  list(offset: number, limit: number): DelayedMessage[] {
     const table = this.#table;
     return this.#rows(offset, limit).map((row) => ({
-      id: table.numberAt(row),
       ref: table.refAt(row),
       position: table.positionAt(row),
       entry: table.entryAt(row),

@@ -5,7 +5,7 @@ import { decodeText } from "../lib/text.ts";
 import type { RecordView } from "../store/port.ts";
 import { emptyView } from "../store/views.ts";
 import { ENTRY_COUNT_MASK } from "../store/port.ts";
-import type { ListedDelay } from "./delayed.ts";
+import type { DelayedMessage } from "./delayed_table.ts";
 import type { Queue } from "./queue.ts";
 
 /** One delayed message. */
@@ -37,13 +37,13 @@ export function listRetries(queue: Queue, offset: number, limit: number): RetryI
   );
 }
 
-function describeRetry(queue: Queue, delay: ListedDelay, view: RecordView): RetryInfo {
+function describeRetry(queue: Queue, delay: DelayedMessage, view: RecordView): RetryInfo {
   const { store, nowMs } = queue.broker;
   store.describe(delay.ref, view);
   const isResident = store.open(delay.ref, view);
   const keyAt = view.addressStart + 1 + (isResident ? view.bytes[view.addressStart]! : 0);
   return {
-    id: delay.id,
+    id: delay.number,
     dueMs: delay.dueMs,
     attempts: delay.entry & ENTRY_COUNT_MASK,
     bodyBytes: delay.bodyBytes,

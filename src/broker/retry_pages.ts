@@ -2,7 +2,7 @@
 // them, which has the next one read a while before the first of its messages wakes. What cannot be read
 // is tried again later, and nobody waits for it. RetryQueue takes the messages that were read.
 
-import type { DelayedPages, Page } from "../store/page.ts";
+import type { DelayedPages, Page, PageDelays } from "../store/page.ts";
 import type { Timer } from "./timers.ts";
 
 const RETRY_MS = 60_000;
@@ -20,8 +20,7 @@ export interface RetryPagesParts {
 
 interface StoredPage {
   readonly page: Page;
-  readonly wakeMinMs: number;
-  readonly wakeMaxMs: number;
+  readonly delays: PageDelays;
   /** When it is to be read. */
   readAtMs: number;
 }
@@ -54,14 +53,14 @@ export class RetryPages {
   /** No message in them wakes before this; Infinity when there is none. */
   get firstMs(): number {
     let firstMs = Infinity;
-    for (const { wakeMinMs } of this.#all()) firstMs = Math.min(firstMs, wakeMinMs);
+    for (const { delays } of this.#all()) firstMs = Math.min(firstMs, delays.wakeMinMs);
     return firstMs;
   }
 
   /** No message in them wakes after this; -Infinity when there is none. */
   get lastMs(): number {
     let lastMs = -Infinity;
-    for (const { wakeMaxMs } of this.#all()) lastMs = Math.max(lastMs, wakeMaxMs);
+    for (const { delays } of this.#all()) lastMs = Math.max(lastMs, delays.wakeMaxMs);
     return lastMs;
   }
 
@@ -72,17 +71,16 @@ export class RetryPages {
 
   /** Nothing that is on its way into memory wakes before this. */
   get expectedMs(): number {
-    const expectedMs = this.#loading?.wakeMinMs ?? Infinity;
+    const expectedMs = this.#loading?.delays.wakeMinMs ?? Infinity;
     const next = this.#stored.at(-1);
     const isNear = next !== undefined && next.readAtMs <= this.#parts.nowMs();
-    return isNear ? Math.min(expectedMs, next.wakeMinMs) : expectedMs;
+    return isNear ? Math.min(expectedMs, next.delays.wakeMinMs) : expectedMs;
   }
 
   /** A page has been written, or was there before the node started. */
   add(page: Page): void {
-    const { wakeMinMs, wakeMaxMs } = page.place.delays!;
-    const readAtMs = wakeMinMs - this.#parts.pages.leadMs;
-    this.#insert({ page, wakeMinMs, wakeMaxMs, readAtMs });
+    const delays = page.place.delays!;
+    this.#insert({ page, delays, readAtMs: delays.wakeMinMs - this.#parts.pages.leadMs });
     this.#setTimer();
   }
 

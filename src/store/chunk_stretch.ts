@@ -4,7 +4,7 @@
 
 import type { Lane } from "./lane.ts";
 import type { LaneChunk } from "./lane_chunk.ts";
-import type { Page, PagedMessage, Stretch } from "./page.ts";
+import { emptyPagedMessage, type Page, type PagedMessage, type Stretch } from "./page.ts";
 
 /** Marks a chunk that cannot be written. */
 const UNWRITABLE: object = {};
@@ -15,14 +15,7 @@ export class ChunkStretch implements Stretch {
   readonly chunk: LaneChunk;
   /** Where its messages began; once the head is in it, it is not cold any more. */
   #head = 0;
-  readonly #message: PagedMessage = {
-    ref: 0,
-    position: 0,
-    entry: 0,
-    endMs: Infinity,
-    dueMs: 0,
-    delayNumber: 0,
-  };
+  readonly #message: PagedMessage = emptyPagedMessage();
 
   constructor(lane: Lane, chunk: LaneChunk) {
     this.source = lane;

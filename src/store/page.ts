@@ -120,6 +120,11 @@ export interface PagedMessage {
   delayNumber: number;
 }
 
+/** A message to be filled in. */
+export function emptyPagedMessage(): PagedMessage {
+  return { ref: 0, position: 0, entry: 0, endMs: Infinity, dueMs: 0, delayNumber: 0 };
+}
+
 /**
  * Messages that may be written to pages together. They stay where they are meanwhile: if any of them has
  * left before the pages are safe, what was written does not count.

@@ -171,8 +171,8 @@ export class Keeper {
     const { log, arena, discards } = this.#parts;
     this.#removals.step(nowMs);
     if (this.#room.check(nowMs, log.appendedBytes)) this.#maySeekRoom = this.isDiskLow;
-    // A broken log has not written all that memory holds, so nothing of it is given up.
     this.#removeEmptied();
+    // A broken log has not written all that memory holds, so nothing of it is given up.
     if (log.isBroken) {
       this.#seekRescue(nowMs);
       return this.#parts.paging.step(nowMs, false) || arena.compact();

@@ -6,7 +6,7 @@ import type { Page } from "../page.ts";
 import { PAGE_GONE } from "../page.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 
-/** The pages that lanes hold. */
+/** The pages that lanes and retry queues hold. */
 export class PageSet {
   /** By the file they lie in, so that no set gets so large that it takes long to grow. */
   readonly #byFile = new Map<number, Set<Page>>();
@@ -34,7 +34,7 @@ export class PageSet {
     return [...this.#byFile.get(fileNumber) ?? []];
   }
 
-  /** A lane holds the page from now on. */
+  /** Its owner holds the page from now on. */
   add(page: Page): void {
     this.count++;
     this.messageCount += page.count;
@@ -42,7 +42,7 @@ export class PageSet {
     this.#enter(page);
   }
 
-  /** The lane holds it no longer. */
+  /** Its owner holds it no longer. */
   remove(page: Page): void {
     page.state = PAGE_GONE;
     this.count--;

@@ -8,7 +8,7 @@
 
 import { ByteWriter } from "../../lib/byte_writer.ts";
 import { assert } from "../../lib/assert.ts";
-import { EMPTY_BYTES } from "../../lib/bytes.ts";
+import { dropBytes, EMPTY_BYTES } from "../../lib/bytes.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";
 import { DiskError } from "../file_system.ts";
@@ -214,7 +214,9 @@ export class Pager {
       this.#drafts.push(draft);
     }
     this.#group.length = 0;
-    if (out.bytes.length > KEPT_BYTES_MAX) out.bytes = EMPTY_BYTES;
+    if (out.bytes.length <= KEPT_BYTES_MAX) return;
+    dropBytes(out.bytes);
+    out.bytes = EMPTY_BYTES;
   }
 
   // Puts a stretch into the group unless it cannot be written now; how many messages were looked at.

@@ -1,5 +1,6 @@
 // Puts together what pages need: who writes them, who reads them, which there are. FileStore makes one
-// and gives it to its lanes and the broker's retry queues; Keeper has it work once a turn. It decides nothing itself.
+// and gives it to its lanes and the broker's retry queues; Keeper has it work once a turn. It decides
+// nothing itself.
 
 import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";

@@ -75,26 +75,23 @@ export class RetainedBatches {
 
   /** What was written to `file`, up to a batch, is safe. */
   dropSafe(file: DataFile, lastNumber: number): void {
+    this.#drop((one) => one.isWritten && one.file === file && one.number <= lastNumber);
+  }
+
+  /** What they say up to a batch is on the disk in another way. */
+  dropUpTo(lastNumber: number): void {
+    this.#drop(({ number }) => number <= lastNumber);
+  }
+
+  #drop(isOver: (batch: Retained) => boolean): void {
     const kept: Retained[] = [];
     for (const batch of this.#batches) {
-      if (!batch.isWritten || batch.file !== file || batch.number > lastNumber) {
+      if (!isOver(batch)) {
         kept.push(batch);
         continue;
       }
       this.byteCount -= batch.byteCount;
       this.#buffers.give(batch.buffer);
-    }
-    this.#batches = kept;
-    this.#failedCount = 0;
-  }
-
-  /** What they say up to a batch is on the disk in another way. */
-  dropUpTo(lastNumber: number): void {
-    const kept = this.#batches.filter(({ number }) => number > lastNumber);
-    for (const { number, byteCount, buffer } of this.#batches) {
-      if (number > lastNumber) break;
-      this.byteCount -= byteCount;
-      this.#buffers.give(buffer);
     }
     this.#batches = kept;
     this.#failedCount = 0;

@@ -3,6 +3,7 @@
 // synced: after a sync that fails the system may have lost what was written. Nothing is logged for them,
 // and after a restart nobody knows them.
 
+import { dropBytes, EMPTY_BYTES } from "../../lib/bytes.ts";
 import type { Arena } from "../arena.ts";
 import type { RecordView } from "../port.ts";
 import { emptyView } from "../views.ts";
@@ -103,7 +104,9 @@ export class Spiller {
     this.#inFlightBytes += bytes;
     file.draftCount++;
     segments.sync();
-    if (out.bytes.length > KEPT_BYTES_MAX) this.#writer.open(new Uint8Array(0));
+    if (out.bytes.length <= KEPT_BYTES_MAX) return;
+    dropBytes(out.bytes);
+    this.#writer.open(EMPTY_BYTES);
   }
 
   /** Gives each record of a group that is safe now to `written`: it has a place. False: they are void. */
