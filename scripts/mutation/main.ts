@@ -1,0 +1,145 @@
+// Plants small faults in the sources, one at a time, and says which of them no test notices:
+// `deno task mutate src/broker src/session src/store --sample=100`. A task of its own, not part of CI:
+// it takes hours where CI takes minutes. It works on copies; the checkout is never changed.
+//
+//   --sample=N   so many mutants of each folder, drawn at random; 100 by default, 0 for all
+//   --seed=N     which ones; 1 by default
+//   --jobs=N     so many at the same time; 2 by default
+//   --out=FILE   one line of JSON for each mutant
+
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { Prng } from "../../src/lib/prng.ts";
+import { freshCopy } from "../lib/fresh_copy.ts";
+import { run } from "../lib/process.ts";
+import { denoCommand, ROOT } from "../lib/runtimes.ts";
+import { applyMutant, findMutants, type Mutant } from "./mutants.ts";
+import { stagesOf } from "./stages.ts";
+
+/** A stage that takes longer than this has hung: the mutant counts as noticed. */
+const STAGE_TIMEOUT_MS = 240_000;
+
+interface Task {
+  readonly folder: string;
+  readonly file: string;
+  readonly mutant: Mutant;
+}
+
+interface Outcome extends Task {
+  readonly isKilled: boolean;
+  readonly change: string;
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    sample: { type: "string", default: "100" },
+    seed: { type: "string", default: "1" },
+    jobs: { type: "string", default: "2" },
+    out: { type: "string" },
+  },
+});
+
+const folders = positionals.length > 0 ? positionals : ["src/broker", "src/session", "src/store"];
+const random = new Prng(Number(values.seed));
+const tasks = folders.flatMap((folder) => draw(mutantsOf(folder), Number(values.sample)));
+console.log(`${tasks.length} mutants`);
+
+const outcomes: Outcome[] = [];
+await Promise.all(Array.from({ length: Number(values.jobs) }, () => work()));
+report();
+
+function mutantsOf(folder: string): Task[] {
+  const names = statSync(join(ROOT, folder)).isFile()
+    ? [folder]
+    : readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts") && !name.endsWith("_gen.ts"))
+      .map((name) => join(folder, name))
+      .sort();
+  return names.flatMap((file) =>
+    findMutants(readFileSync(join(ROOT, file), "utf8")).map((mutant) => ({ folder, file, mutant }))
+  );
+}
+
+/** `count` of them at random, or all. */
+function draw(all: Task[], count: number): Task[] {
+  if (count === 0 || count >= all.length) return all;
+  for (let i = 0; i < count; i++) {
+    const j = i + random.nextBelow(all.length - i);
+    [all[i], all[j]] = [all[j]!, all[i]!];
+  }
+  return all.slice(0, count);
+}
+
+/** One worker with a copy of its own. */
+async function work(): Promise<void> {
+  const copy = freshCopy();
+  try {
+    symlinkSync(join(ROOT, "node_modules"), join(copy.path, "node_modules"));
+    await control(copy.path);
+    for (let task = tasks.shift(); task !== undefined; task = tasks.shift()) {
+      const outcome = await tryMutant(task, copy.path);
+      outcomes.push(outcome);
+      if (!outcome.isKilled) console.log(`survived: ${outcome.change}`);
+      if (values.out !== undefined) appendFileSync(values.out, `${JSON.stringify(outcome)}\n`);
+    }
+  } finally {
+    copy.remove();
+  }
+}
+
+/** Without a fault every test has to pass, or nothing that fails later says anything. */
+async function control(root: string): Promise<void> {
+  for (const { file } of new Map(tasks.map((task) => [task.folder, task])).values()) {
+    for (const stage of stagesOf(file, root)) {
+      if (!await passes(stage, root)) {
+        throw new Error(`fails without any fault: ${stage.join(" ")}`);
+      }
+    }
+  }
+}
+
+async function tryMutant(task: Task, root: string): Promise<Outcome> {
+  const path = join(root, task.file);
+  const source = readFileSync(path, "utf8");
+  const { mutant } = task;
+  const was = source.slice(mutant.start, mutant.end).split("\n")[0]!;
+  const change = `${task.file}:${mutant.line} ${was} -> ${mutant.replacement}`;
+  writeFileSync(path, applyMutant(source, mutant));
+  try {
+    for (const stage of stagesOf(task.file, root)) {
+      if (!await passes(stage, root)) return { ...task, change, isKilled: true };
+    }
+    return { ...task, change, isKilled: false };
+  } finally {
+    writeFileSync(path, source);
+  }
+}
+
+async function passes(tests: string[], root: string): Promise<boolean> {
+  const preload = "--preload=./test/support/runners/deno_preload.ts";
+  const { code } = await run(
+    [...denoCommand(), "test", "-A", "--no-check", "--fail-fast", preload, ...tests],
+    { cwd: root, quiet: true, timeoutMs: STAGE_TIMEOUT_MS },
+  );
+  return code === 0;
+}
+
+function report(): void {
+  for (const folder of folders) {
+    const own = outcomes.filter((outcome) => outcome.folder === folder);
+    const killed = own.filter((outcome) => outcome.isKilled).length;
+    const share = own.length === 0 ? 0 : (100 * killed) / own.length;
+    console.log(`${folder}: ${killed} of ${own.length} noticed, ${share.toFixed(1)} %`);
+  }
+  process.exit(0);
+}
