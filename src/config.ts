@@ -78,9 +78,7 @@ function readConfig(sources: ConfigSources, flags: Flags): Config {
   // A setting that gives several others a value comes before those that give one of them another.
   const values = [...flags.values].sort((a, b) => orderOf(a.setting) - orderOf(b.setting));
   for (const { setting, text } of values) {
-    if (!setting.applyText(config, text)) {
-      throw ConfigError.forValue(`--${setting.name}`, text, setting.accepted);
-    }
+    setting.applyText(config, text, `--${setting.name}`);
   }
   // The last one of a flag is the one that holds.
   const isMemory = flags.values.findLast(({ setting }) => setting.name === "memory")?.text;

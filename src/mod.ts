@@ -2,12 +2,11 @@
 // time that can be moved by hand. It starts what server.ts composes and never exits the process.
 
 import { defaultConfig } from "./config.ts";
-import { applyLimits } from "./config/file.ts";
-import { applyOption, type Config } from "./config/settings.ts";
-import { ConfigError } from "./config/config_error.ts";
+import { type GivenOptions, readOptions } from "./config/options.ts";
+import type { Config } from "./config/settings.ts";
 import type { UserInput } from "./config/users.ts";
 import type { Limits } from "./broker/limits.ts";
-import { type Logger, SILENT_LOGGER } from "./lib/logger.ts";
+import type { Logger } from "./lib/logger.ts";
 import { loadRuntime } from "./runtime/detect.ts";
 import { formatAddress } from "./runtime/listen_error.ts";
 import { SystemClock } from "./runtime/system_clock.ts";
@@ -36,6 +35,11 @@ export interface PortOptions {
   port?: number;
 }
 
+/** Limits by their names; one that counts bytes may be text like `512M` as well. */
+export type LimitOptions = {
+  [Name in keyof Limits]?: Name extends `${string}Bytes${string}` ? number | string : number;
+};
+
 /** What {@linkcode Broker.start} can be told; everything may be left out. */
 export interface BrokerOptions {
   /** Where AMQP clients connect: port 5672 when left out. */
@@ -45,7 +49,7 @@ export interface BrokerOptions {
   /** Who may log in: guest with password guest, from this machine, when left out. */
   users?: readonly UserInput[];
   /** Limits that differ from the defaults. */
-  limits?: Partial<Limits>;
+  limits?: LimitOptions;
   /**
    * Folder that keeps durable queues and persistent messages; one broker at a time may use it. When
    * left out, everything is in memory and ends with the broker.
@@ -86,22 +90,6 @@ export interface BrokerClock {
    */
   advance(ms: number): Promise<void>;
 }
-
-const OPTION_NAMES = [
-  "amqp",
-  "http",
-  "users",
-  "limits",
-  "dataDir",
-  "noSync",
-  "diskFreeMin",
-  "maxMemory",
-  "clock",
-  "startTime",
-  "seed",
-  "logger",
-  "onFailure",
-];
 
 /** Rounds of the event loop that `advance` waits for clients that do not read. */
 const FLUSH_ROUNDS_MAX = 200;
@@ -147,23 +135,24 @@ export const Broker: {
 } = { start };
 
 async function start(options: BrokerOptions = {}): Promise<Broker> {
-  const config = configOf(options);
-  const time = timeOf(options);
+  const given = readOptions(options, { ...defaultConfig(), isInMemory: true });
+  const { config } = given;
+  const time = timeOf(given);
   const server = await Server.start({
     runtime: await loadRuntime(),
-    amqp: addressOf(options.amqp, config.amqpPort),
-    http: options.http ? addressOf(options.http, config.httpPort) : null,
+    amqp: given.amqp,
+    http: given.http,
     users: config.users,
     limits: config.limits,
     storage: storageOf(config),
     clock: time.clock,
     ...(time.setWall === undefined ? {} : { setWall: time.setWall }),
     loop: time.loop,
-    logger: options.logger ?? SILENT_LOGGER,
+    logger: given.logger,
     // Clients send heartbeats in real time, which has nothing to do with a virtual clock.
     watchesPeers: time.virtual === null,
-    seed: options.seed ?? crypto.getRandomValues(new Uint32Array(1))[0]!,
-    onFatal: (error) => options.onFailure?.(error),
+    seed: given.seed ?? crypto.getRandomValues(new Uint32Array(1))[0]!,
+    onFatal: given.onFailure,
   });
   return disposable({
     url: urlOf(server, config),
@@ -192,45 +181,13 @@ interface Time {
   readonly setWall?: (wallMs: number) => void;
 }
 
-function timeOf(options: BrokerOptions): Time {
+function timeOf(options: GivenOptions): Time {
   if (options.clock !== "virtual") {
     return { clock: new SystemClock(), loop: new SystemLoop(), virtual: null };
   }
   const clock = new VirtualClock(options.startTime ?? Date.now());
   const loop = new VirtualLoop(clock);
   return { clock, loop, virtual: loop, setWall: (wallMs) => clock.setWall(wallMs) };
-}
-
-function configOf(options: BrokerOptions): Config {
-  const config: Config = { ...defaultConfig(), isInMemory: true };
-  const unknown = Object.keys(options).find((key) => !OPTION_NAMES.includes(key));
-  if (unknown !== undefined) throw ConfigError.forName("option", unknown, OPTION_NAMES);
-  const { clock = "system", users, amqp, http, limits } = options;
-  if (clock !== "system" && clock !== "virtual") {
-    throw ConfigError.forValue("clock", clock, "system, virtual");
-  }
-  if (clock === "virtual") config.limits.heartbeatSeconds = 0;
-  const apply = (name: string, value: unknown, shownAs: string) => {
-    if (value !== undefined) applyOption(config, { name, value, shownAs });
-  };
-  apply("users", users, "users");
-  if (config.users.length === 0) throw ConfigError.forValue("users", users, "at least one user");
-  apply("bind", amqp?.host, "amqp.host");
-  apply("amqp-port", amqp?.port, "amqp.port");
-  if (http) {
-    apply("bind", http.host, "http.host");
-    apply("http-port", http.port, "http.port");
-  }
-  apply("data-dir", options.dataDir, "dataDir");
-  apply("no-sync", options.noSync, "noSync");
-  apply("disk-free-min", options.diskFreeMin, "diskFreeMin");
-  apply("max-memory", options.maxMemory, "maxMemory");
-  if (limits !== undefined) applyLimits(config, limits, "limits");
-  return config;
-}
-
-function addressOf(options: PortOptions | undefined, port: number): Address {
-  return { host: options?.host ?? "127.0.0.1", port };
 }
 
 /** An address a client on this machine can connect to. */

@@ -1,5 +1,8 @@
 // A setting that cannot be used. Thrown by everything that reads settings, printed by main.ts as the
-// one line it is; never thrown after the node has started.
+// one line it is; never thrown after the node has started. Values of secret settings are never given
+// to it, and of lists and objects it shows only that they are some: they may hold secrets.
+
+import { slipOf } from "../lib/nearest.ts";
 
 /** A refused setting; `message` names it and says what is accepted. */
 export class ConfigError extends Error {
@@ -14,20 +17,44 @@ export class ConfigError extends Error {
     return new ConfigError(`${setting}: ${show(value)} is not accepted, use ${accepted}`);
   }
 
+  /** The error for a value that must not be shown. */
+  static forSecret(setting: string, accepted: string): ConfigError {
+    return new ConfigError(`${setting}: this value is not accepted, use ${accepted}`);
+  }
+
   /** The error for two settings of one source that contradict each other. */
   static forBoth(one: string, other: string): ConfigError {
     return new ConfigError(`${one} and ${other} exclude each other, use one of them`);
   }
 
-  /** The error for a name nobody knows. */
+  /** The error for a name nobody knows, with the one that was probably meant; `what` says of what. */
   static forName(what: string, name: string, accepted: readonly string[]): ConfigError {
-    return new ConfigError(`unknown ${what} ${name}, accepted: ${accepted.join(" ")}`);
+    const slip = slipOf(name, accepted);
+    const meant = slip === undefined ? "" : ` did you mean ${slip}?`;
+    return new ConfigError(`unknown ${what} ${name},${meant} accepted: ${accepted.join(" ")}`);
   }
 }
 
 const SHOWN_MAX = 80;
 
+/** Text in quotes on one line, cut when it is long. */
+export function quoted(text: string): string {
+  const shown = JSON.stringify(text.slice(0, SHOWN_MAX));
+  return text.length > SHOWN_MAX ? `${shown.slice(0, -1)}…"` : shown;
+}
+
 function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
+  switch (typeof value) {
+    case "string":
+      return quoted(value);
+    case "object":
+      if (value === null) return "null";
+      if (Array.isArray(value)) return value.length === 0 ? "[]" : "a list";
+      return "an object";
+    case "function":
+    case "symbol":
+      return `a ${typeof value}`;
+    default:
+      return String(value);
+  }
 }

@@ -1,13 +1,17 @@
 // Applies the environment's `REPRISE_*` variables, over the file and under the flags. Variables with
-// other names are nobody's business; one of ours that does not exist is refused like a wrong flag.
+// other names are nobody's business; one of ours that does not exist is refused like a wrong flag,
+// unless Kubernetes has set it: for a service named `reprise` it puts the addresses of that service
+// into the environment of every container.
 
 import { ConfigError } from "./config_error.ts";
-import { type Config, type Setting, SETTINGS, variableOf } from "./settings.ts";
+import { type Config, SETTINGS, variableOf } from "./settings.ts";
 
 /** Names a configuration file, like `--config`. */
 export const CONFIG_VARIABLE = "REPRISE_CONFIG";
 
 const PREFIX = "REPRISE_";
+/** `REPRISE_SERVICE_HOST`, `REPRISE_PORT`, `REPRISE_PORT_5672_TCP` and the like. */
+const SERVICE_LINK = /^REPRISE_(SERVICE_.*|PORT(_.*)?)$/;
 const MEMORY_VARIABLE = "REPRISE_MEMORY";
 const DATA_DIR_VARIABLE = "REPRISE_DATA_DIR";
 
@@ -17,7 +21,7 @@ export function applyEnvironment(
   environment: Readonly<Record<string, string>>,
 ): void {
   const names = Object.keys(environment).filter((name) => name.startsWith(PREFIX));
-  const unknown = names.find((name) => name !== CONFIG_VARIABLE && settingOf(name) === undefined);
+  const unknown = names.find((name) => !isKnown(name) && !SERVICE_LINK.test(name));
   if (unknown !== undefined) {
     const accepted = [...SETTINGS.map(variableOf), CONFIG_VARIABLE];
     throw ConfigError.forName("environment variable", unknown, accepted);
@@ -26,14 +30,13 @@ export function applyEnvironment(
   for (const setting of SETTINGS) {
     const name = variableOf(setting);
     const text = environment[name];
-    if (text === undefined || setting.applyText(config, text)) continue;
-    throw ConfigError.forValue(name, text, setting.accepted);
+    if (text !== undefined) setting.applyText(config, text, name);
   }
   if (environment[MEMORY_VARIABLE] === "true" && environment[DATA_DIR_VARIABLE] !== undefined) {
     throw ConfigError.forBoth(`${MEMORY_VARIABLE}=true`, DATA_DIR_VARIABLE);
   }
 }
 
-function settingOf(name: string): Setting | undefined {
-  return SETTINGS.find((candidate) => variableOf(candidate) === name);
+function isKnown(name: string): boolean {
+  return name === CONFIG_VARIABLE || SETTINGS.some((setting) => variableOf(setting) === name);
 }

@@ -2,7 +2,7 @@
 // it knows flags by the table of settings and never applies one.
 
 import { ConfigError } from "./config_error.ts";
-import { type Setting, SETTINGS } from "./settings.ts";
+import { keyOf, type Setting, SETTINGS, variableOf } from "./settings.ts";
 
 /** A command line, taken apart. */
 export interface Flags {
@@ -80,8 +80,18 @@ function settingOf(flag: string): Setting | null {
   if (flag === "--config") return null;
   const setting = FLAG_SETTINGS.find((candidate) => `--${candidate.name}` === flag);
   if (setting !== undefined) return setting;
-  const what = flag.startsWith("-") ? "flag" : "argument";
-  throw ConfigError.forName(what, flag, FLAG_NAMES);
+  if (flag.startsWith("-")) throw unknownFlag(flag);
+  // What is no flag may be anything, a secret too: it is shown only if it looks like a command.
+  const shown = /^[a-z][a-z-]{0,19}$/i.test(flag) ? flag : "(not shown)";
+  throw ConfigError.forName("argument", shown, ["check", ...FLAG_NAMES]);
+}
+
+function unknownFlag(flag: string): ConfigError {
+  const setting = SETTINGS.find((candidate) => `--${candidate.name}` === flag);
+  if (setting === undefined) return ConfigError.forName("flag", flag, FLAG_NAMES);
+  // Its value is kept off command lines, which others can read.
+  const key = keyOf(setting);
+  return new ConfigError(`${flag} is no flag, use ${variableOf(setting)} or "${key}" in the file`);
 }
 
 function acceptedOf(setting: Setting | null): string {

@@ -4,8 +4,16 @@
 import { DEFAULT_LIMITS, type Limits } from "../broker/limits.ts";
 import type { UserConfig } from "../broker/users.ts";
 import { LOG_LEVELS, type LogLevel } from "../lib/logger.ts";
-import { ConfigError } from "./config_error.ts";
-import { byteAmount, folderPath, type Kind, oneOf, onOff, wholeNumber, word } from "./kinds.ts";
+import {
+  byteAmount,
+  folderPath,
+  type Kind,
+  oneOf,
+  onOff,
+  showBytes,
+  wholeNumber,
+  word,
+} from "./kinds.ts";
 import { LIMIT_RANGES } from "./limit_ranges.ts";
 import { MAX_MEMORY_BYTES_MIN, messageBytesOf } from "./memory_split.ts";
 import { userList } from "./users.ts";
@@ -44,10 +52,10 @@ export interface Setting {
   readonly isSwitch: boolean;
   /** A setting whose value does not fit on a command line. */
   readonly hasFlag: boolean;
-  /** Puts a value from text into the configuration; false when it is not accepted. */
-  applyText(config: Config, text: string): boolean;
-  /** Puts a value from JSON into the configuration; false when it is not accepted. */
-  applyJson(config: Config, value: unknown): boolean;
+  /** Puts a value from text into the configuration; throws `ConfigError`, `where` names it there. */
+  applyText(config: Config, text: string, where: string): void;
+  /** Puts a value from JSON into the configuration; throws `ConfigError`, `where` names it there. */
+  applyJson(config: Config, value: unknown, where: string): void;
 }
 
 interface SettingOptions<T> {
@@ -62,11 +70,6 @@ interface SettingOptions<T> {
 
 function setting<T>(options: SettingOptions<T>): Setting {
   const { name, help, kind, assign } = options;
-  const put = (config: Config, value: T | undefined) => {
-    if (value === undefined) return false;
-    assign(config, value);
-    return true;
-  };
   return {
     name,
     help,
@@ -74,12 +77,15 @@ function setting<T>(options: SettingOptions<T>): Setting {
     ...(options.group === undefined ? {} : { group: options.group }),
     isSwitch: options.isSwitch ?? false,
     hasFlag: options.hasFlag ?? true,
-    applyText: (config, text) => put(config, kind.fromText(text)),
-    applyJson: (config, value) => put(config, kind.fromJson(value)),
+    applyText: (config, text, where) => assign(config, kind.fromText(text, where)),
+    applyJson: (config, value, where) => assign(config, kind.fromJson(value, where)),
   };
 }
 
-const PORT_MAX = 65_535;
+/** What a node can listen on. */
+export const HOST: Kind<string> = word("an IP address or a host name of this machine");
+/** Where a node can listen, 0 for any free one. */
+export const PORT: Kind<number> = wholeNumber(0, 65_535);
 
 /** Where a node keeps its data unless it is told: a folder in the working directory. */
 export const DEFAULT_DATA_DIR = "reprise-data";
@@ -90,19 +96,19 @@ const MAIN_SETTINGS: readonly Setting[] = [
   setting({
     name: "bind",
     help: "address to listen on (127.0.0.1)",
-    kind: word("an IP address or a host name of this machine"),
+    kind: HOST,
     assign: (config, value) => config.bind = value,
   }),
   setting({
     name: "amqp-port",
     help: "AMQP port, 0 = any free one (5672)",
-    kind: wholeNumber(0, PORT_MAX),
+    kind: PORT,
     assign: (config, value) => config.amqpPort = value,
   }),
   setting({
     name: "http-port",
     help: "HTTP port, 0 = any free one (15672)",
-    kind: wholeNumber(0, PORT_MAX),
+    kind: PORT,
     assign: (config, value) => config.httpPort = value,
   }),
   setting({
@@ -162,30 +168,32 @@ export const SETTINGS: readonly Setting[] = [...MAIN_SETTINGS, ...limitSettings(
 function limitSettings(): Setting[] {
   return (Object.keys(LIMIT_RANGES) as (keyof Limits)[]).map((key) => {
     const { min, max, help } = LIMIT_RANGES[key];
+    const isBytes = isByteLimit(key);
+    const byDefault = DEFAULT_LIMITS[key];
     return setting({
       name: dashed(key),
-      help: `${help} (${DEFAULT_LIMITS[key]})`,
-      kind: wholeNumber(min, max),
+      help: `${help} (${isBytes ? showBytes(byDefault) : byDefault})`,
+      kind: isBytes ? byteAmount(min, max) : wholeNumber(min, max),
       assign: (config, value) => config.limits[key] = value,
       group: "limits",
     });
   });
 }
 
+/** A limit whose name says that it counts bytes is written like every amount of bytes. */
+function isByteLimit(key: keyof Limits): boolean {
+  return /Bytes(?![a-z])/.test(key);
+}
+
 function dashed(camelName: string): string {
   return camelName.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** Sets one setting from a value of the library door; `shownAs` names it in errors. */
-export function applyOption(
-  config: Config,
-  option: { name: string; value: unknown; shownAs: string },
-): void {
-  const found = SETTINGS.find((candidate) => candidate.name === option.name);
-  if (found === undefined) throw new Error(`no setting ${option.name}`);
-  if (!found.applyJson(config, option.value)) {
-    throw ConfigError.forValue(option.shownAs, option.value, found.accepted);
-  }
+/** The setting of this name. */
+export function settingNamed(name: string): Setting {
+  const found = SETTINGS.find((candidate) => candidate.name === name);
+  if (found === undefined) throw new Error(`no setting ${name}`);
+  return found;
 }
 
 /** Where a setting stands in the table: values of one source are applied in this order. */

@@ -1,11 +1,13 @@
 // The list of users as a setting: JSON, whether from the file, the environment or the library door.
-// The table of settings calls it; it never checks a password.
+// The table of settings calls it; it never checks a password and never shows one.
 
 import type { UserConfig } from "../broker/users.ts";
-import type { Kind } from "./kinds.ts";
+import { ConfigError, quoted } from "./config_error.ts";
+import { readJsonText } from "./json_text.ts";
+import { filledText, type Kind, oneOf, onOff, secretText } from "./kinds.ts";
+import { takeMembers } from "./members.ts";
 
-const TAGS = ["administrator", "monitoring", "policymaker", "management", "impersonator"];
-const KEYS = ["name", "password", "tags", "loopbackOnly"];
+const TAGS = ["administrator", "monitoring", "policymaker", "management", "impersonator"] as const;
 
 /** A user as a person writes it: `tags` and `loopbackOnly` may be left out. */
 export interface UserInput {
@@ -17,35 +19,61 @@ export interface UserInput {
   loopbackOnly?: boolean;
 }
 
+const ACCEPTED = "a JSON array of at least one object with name, password, tags, loopbackOnly; " +
+  "names are unique, name and password are not empty, " +
+  `tags are of ${TAGS.join(", ")}`;
+
 /** A list of users, unique by name. */
 export const userList: Kind<readonly UserConfig[]> = {
-  accepted: `a JSON array of objects with ${KEYS.join(", ")}; names are unique, ` +
-    `name and password are not empty, tags are of ${TAGS.join(", ")}`,
-  fromText: (text) => {
-    try {
-      return readUsers(JSON.parse(text));
-    } catch {
-      return undefined;
-    }
-  },
+  accepted: ACCEPTED,
+  fromText: (text, where) => readUsers(readJsonText(text, where), where),
   fromJson: readUsers,
 };
 
-function readUsers(value: unknown): readonly UserConfig[] | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const users = value.map(readUser);
-  const complete = users.filter((user) => user !== undefined);
-  const names = new Set(complete.map((user) => user.name));
-  return names.size === value.length ? complete : undefined;
+function readUsers(value: unknown, where: string): readonly UserConfig[] {
+  if (!Array.isArray(value)) throw ConfigError.forSecret(where, ACCEPTED);
+  if (value.length === 0) throw ConfigError.forValue(where, value, "at least one user");
+  const users: UserConfig[] = [];
+  for (const entry of value) {
+    const user = readUser(entry, placeOf(entry, users.length, where));
+    const other = users.findIndex((earlier) => earlier.name === user.name);
+    if (other >= 0) {
+      const place = placeOf(entry, users.length, where);
+      throw new ConfigError(`${place}: the name is that of user ${other + 1}, use unique names`);
+    }
+    users.push(user);
+  }
+  return users;
 }
 
-function readUser(value: unknown): UserConfig | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  if (Object.keys(value).some((key) => !KEYS.includes(key))) return undefined;
-  const { name, password, tags = [], loopbackOnly = name === "guest" } = value as UserInput;
-  if (typeof name !== "string" || name === "") return undefined;
-  if (typeof password !== "string" || password === "") return undefined;
-  if (!Array.isArray(tags) || !tags.every((tag) => TAGS.includes(tag))) return undefined;
-  if (typeof loopbackOnly !== "boolean") return undefined;
+/** `REPRISE_USERS: user 2 ("app")`. */
+function placeOf(entry: unknown, index: number, where: string): string {
+  const name = typeof entry === "object" && entry !== null ? (entry as UserInput).name : undefined;
+  const isNamed = typeof name === "string" && name !== "";
+  return `${where}: user ${index + 1}${isNamed ? ` (${quoted(name)})` : ""}`;
+}
+
+function readUser(entry: unknown, where: string): UserConfig {
+  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
+    throw ConfigError.forSecret(where, "an object with name, password, tags, loopbackOnly");
+  }
+  const user: Partial<UserInput> = {};
+  const members = {
+    name: (value: unknown, at: string) => user.name = filledText.fromJson(value, at),
+    password: (value: unknown, at: string) => user.password = secretText.fromJson(value, at),
+    tags: (value: unknown, at: string) => user.tags = readTags(value, at),
+    loopbackOnly: (value: unknown, at: string) => user.loopbackOnly = onOff.fromJson(value, at),
+  };
+  takeMembers(entry, members, { where, what: "key", joint: ": " });
+  const { name, password, tags = [], loopbackOnly = name === "guest" } = user;
+  if (name === undefined) throw new ConfigError(`${where}: name is missing`);
+  if (password === undefined) throw new ConfigError(`${where}: password is missing`);
   return { name, password, tags, loopbackOnly };
+}
+
+const TAG = oneOf(TAGS);
+
+function readTags(value: unknown, where: string): readonly string[] {
+  if (!Array.isArray(value)) throw ConfigError.forValue(where, value, `a list of ${TAG.accepted}`);
+  return value.map((tag, index) => TAG.fromJson(tag, `${where}: tag ${index + 1}`));
 }

@@ -47,7 +47,7 @@ Deno.test("main prints its version and its help", async () => {
 });
 
 Deno.test("main refuses unknown and wrong settings with exit code 1", async () => {
-  assertMatch(await refusal(["--amqp-prot", "1"]), /^unknown flag --amqp-prot, accepted: --bind /);
+  assertMatch(await refusal(["--amqp-prot", "1"]), /^unknown flag --amqp-prot, did you mean /);
   const wrong = '--http-port: "x" is not accepted, use a whole number from 0 to 65535';
   assertEquals(await refusal(["--http-port", "x"]), wrong);
   const env = { REPRISE_AMQP_PROT: "1" };

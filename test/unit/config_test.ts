@@ -3,6 +3,7 @@
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { DEFAULT_LIMITS } from "../../src/broker/limits.ts";
 import { ConfigError, type ConfigSources, defaultConfig, loadCommand } from "../../src/config.ts";
+import { keyOf, SETTINGS, variableOf } from "../../src/config/settings.ts";
 
 function sources(
   args: string[],
@@ -136,14 +137,42 @@ Deno.test("loadCommand() reads amounts of bytes with units", () => {
     ["512MiB", 512 * mib],
     ["2g", 2048 * mib],
     ["1T", mib * mib],
+    ["1Gi", 1024 * mib],
+    ["1.5G", 1536 * mib],
+    ["0.5 GiB", 512 * mib],
+    ["20M", 20 * mib],
   ];
   for (const [text, bytes] of amounts) {
     assertEquals(run(["--disk-free-min", text]).diskFreeBytesMin, bytes, text);
   }
-  for (const text of ["", "1.5G", "-1", "1X", "M", "9999999999T"]) {
+  for (const text of ["", "1.5", "1.G", ".5G", "-1", "1X", "M", "1e9", "9999999999T"]) {
     assertStringIncludes(refusal([`--disk-free-min=${text}`]), "--disk-free-min: ");
   }
 });
+
+Deno.test("loadCommand() reads an amount of bytes alike in every source and setting", () => {
+  const bytes = 20 * 1024 * 1024;
+  const settings = SETTINGS.filter(({ accepted }) => accepted.startsWith("an amount of bytes"));
+  assertEquals(settings.length, 2 + Object.keys(DEFAULT_LIMITS).filter(isBytes).length);
+  for (const setting of settings) {
+    const key = keyOf(setting);
+    const text = key === "maxMemory" ? "200M" : key === "inputBytesPerTurn" ? "8M" : "12M";
+    const file = setting.group === undefined ? { [key]: text } : { limits: { [key]: text } };
+    const fromFlag = run([`--${setting.name}=${text}`]);
+    assertEquals(run([], { [variableOf(setting)]: text }), fromFlag, setting.name);
+    assertEquals(run(["--config", "f"], {}, { f: JSON.stringify(file) }), fromFlag, setting.name);
+  }
+  assertEquals(run(["--message-bytes-max", "20M"]).limits.messageBytesMax, bytes);
+  assertEquals(
+    refusal(["--frame-bytes-max=1K"]),
+    '--frame-bytes-max: "1K" is not accepted, use an amount of bytes from 4K to 16M, ' +
+      "like 900K, 20M, 1.5G or 1500000000",
+  );
+});
+
+function isBytes(key: string): boolean {
+  return key.includes("Bytes");
+}
 
 Deno.test("loadCommand() gives messages what --max-memory leaves, or what is said", () => {
   const mib = 1024 * 1024;
@@ -203,9 +232,15 @@ Deno.test("loadCommand() sets every limit from flag, environment and file", () =
 
 Deno.test("loadCommand() refuses an unknown flag with the accepted ones", () => {
   const message = refusal(["--amqp-prot", "1"]);
-  assertStringIncludes(message, "unknown flag --amqp-prot, accepted: --bind --amqp-port");
+  assertStringIncludes(
+    message,
+    "unknown flag --amqp-prot, did you mean --amqp-port? accepted: --bind --amqp-port",
+  );
   assertStringIncludes(message, "--help");
+  assertStringIncludes(refusal(["--amqpPort", "1"]), "did you mean --amqp-port?");
+  assertStringIncludes(refusal(["--nonsense"]), "unknown flag --nonsense, accepted: --bind");
   assertStringIncludes(refusal(["serve"]), "unknown argument serve");
+  assertStringIncludes(refusal(["chekc"]), "unknown argument chekc, did you mean check?");
 });
 
 Deno.test("loadCommand() refuses a wrong value with the accepted ones", () => {
@@ -222,7 +257,7 @@ Deno.test("loadCommand() refuses a wrong value with the accepted ones", () => {
   );
   assertEquals(
     refusal(["--config", "f"], {}, { f: '{"limits": {"channelMax": 0}}' }),
-    "f: limits: channelMax: 0 is not accepted, use a whole number from 1 to 65535",
+    "f: limits.channelMax: 0 is not accepted, use a whole number from 1 to 65535",
   );
   assertStringIncludes(refusal(["--memory=no"]), "--memory");
 });
@@ -235,10 +270,25 @@ Deno.test("loadCommand() refuses a flag without its value", () => {
 
 Deno.test("loadCommand() refuses unknown variables of ours and leaves others alone", () => {
   assertStringIncludes(
-    refusal([], { REPRISE_PORT: "1" }),
-    "unknown environment variable REPRISE_PORT",
+    refusal([], { REPRISE_AMQP_PROT: "1" }),
+    "unknown environment variable REPRISE_AMQP_PROT, did you mean REPRISE_AMQP_PORT? accepted: ",
   );
   assertEquals(run([], { PATH: "/bin", REPRISED: "1" }), defaultConfig());
+});
+
+Deno.test("loadCommand() leaves alone what Kubernetes sets for a service of that name", () => {
+  const links = {
+    REPRISE_SERVICE_HOST: "10.0.0.1",
+    REPRISE_SERVICE_PORT: "5672",
+    REPRISE_SERVICE_PORT_AMQP: "5672",
+    REPRISE_PORT: "tcp://10.0.0.1:5672",
+    REPRISE_PORT_5672_TCP: "tcp://10.0.0.1:5672",
+    REPRISE_PORT_5672_TCP_PROTO: "tcp",
+  };
+  assertEquals(run([], links), defaultConfig());
+  assertEquals(run([], { ...links, REPRISE_AMQP_PORT: "7" }).amqpPort, 7);
+  assertStringIncludes(refusal([], { REPRISE_PORTS: "1" }), "unknown environment variable");
+  assertStringIncludes(refusal([], { REPRISE_SERVICES: "1" }), "unknown environment variable");
 });
 
 Deno.test("loadCommand() refuses a file that is missing, not JSON, or has unknown names", () => {
@@ -246,15 +296,23 @@ Deno.test("loadCommand() refuses a file that is missing, not JSON, or has unknow
     refusal(["--config", "no.json"]),
     /^cannot read the configuration file no\.json: ENOENT/,
   );
-  assertMatch(refusal(["--config", "f"], {}, { f: "{" }), /^f: not JSON: /);
+  assertMatch(refusal(["--config", "f"], {}, { f: "{" }), /^f: not JSON at line 1, column 2: /);
   assertStringIncludes(refusal(["--config", "f"], {}, { f: "[]" }), "f: [] is not accepted");
   assertStringIncludes(
     refusal(["--config", "f"], {}, { f: '{"port": 1}' }),
-    'unknown setting in f: "port", accepted: bind amqpPort',
+    'f: unknown setting "port", accepted: bind amqpPort',
   );
   assertStringIncludes(
     refusal(["--config", "f"], {}, { f: '{"limits": {"x": 1}}' }),
-    'unknown setting in f: limits: "x", accepted: connectionCountMax',
+    'f: limits: unknown limit "x", accepted: connectionCountMax',
+  );
+  assertStringIncludes(
+    refusal(["--config", "f"], {}, { f: '{"amqp-port": 1}' }),
+    'f: unknown setting "amqp-port", did you mean amqpPort? accepted: ',
+  );
+  assertStringIncludes(
+    refusal(["--config", "f"], {}, { f: '{"amqpPort": "5672"}' }),
+    'f: amqpPort: "5672" is not accepted, use a whole number',
   );
 });
 
@@ -272,21 +330,70 @@ Deno.test("loadCommand() reads users from the file and from the environment", ()
   assertEquals(run([], { REPRISE_USERS: JSON.stringify(users) }).users, expected);
 });
 
-Deno.test("loadCommand() refuses users that are not complete, not unique or have unknown tags", () => {
-  const wrong = [
-    "x",
-    "{}",
-    "[1]",
-    '[{"name": "a"}]',
-    '[{"name": "", "password": "b"}]',
-    '[{"name": "a", "password": ""}]',
-    '[{"name": "a", "password": "b", "tags": ["root"]}]',
-    '[{"name": "a", "password": "b", "age": 1}]',
-    '[{"name": "a", "password": "b"}, {"name": "a", "password": "c"}]',
+Deno.test("loadCommand() refuses users with the entry and the rule, and shows no password", () => {
+  const wrong: [string, string][] = [
+    ["x", "not JSON at line 1, column 1: expected a value"],
+    [
+      '[{"name": "a", "password": "hunter2"',
+      "not JSON at line 1, column 37: expected a comma or }",
+    ],
+    ['[{"name": "a", "password": "hunter2\n"}]', "column 28: expected text that ends with"],
+    ['[{"name": "a", "password": "hunter2"}] hunter2', "column 40: expected the end of the text"],
+    ['[{"name": "a", "name": "b", "password": "hunter2"}]', 'each name once, "name" stands there'],
+    ["[]", "[] is not accepted, use at least one user"],
+    ['{"a": "hunter2"}', "this value is not accepted, use a JSON array"],
+    ['"hunter2"', "this value is not accepted, use a JSON array"],
+    ['["hunter2"]', "user 1: this value is not accepted, use an object with name, password"],
+    ['[{"name": "a"}]', 'user 1 ("a"): password is missing'],
+    ['[{"password": "hunter2"}]', "user 1: name is missing"],
+    ['[{"name": "", "password": "hunter2"}]', 'user 1: name: "" is not accepted, use text that is'],
+    ['[{"name": "a", "password": ""}]', 'user 1 ("a"): password: this value is not accepted, use'],
+    ['[{"name": "a", "password": ["hunter2"]}]', 'user 1 ("a"): password: this value is not'],
+    [
+      '[{"name": "b", "password": "x"}, {"name": "a", "password": "hunter2", "tags": ["adminstrator"]}]',
+      'user 2 ("a"): tags: tag 1: "adminstrator" is not accepted, use administrator, monitoring',
+    ],
+    ['[{"name": "a", "password": "hunter2", "tags": "monitoring"}]', "use a list of administrator"],
+    [
+      '[{"name": "a", "pasword": "hunter2"}]',
+      'user 1 ("a"): unknown key "pasword", did you mean password? accepted: name password tags',
+    ],
+    [
+      '[{"name": "a", "password": "hunter2"}, {"name": "a", "password": "hunter2"}]',
+      'user 2 ("a"): the name is that of user 1, use unique names',
+    ],
+    [
+      '[{"name": "a", "password": "hunter2", "loopbackOnly": 1}]',
+      "loopbackOnly: 1 is not accepted",
+    ],
+    ["[".repeat(40), "at most 32 lists and objects"],
   ];
-  for (const text of wrong) {
-    assertStringIncludes(refusal([], { REPRISE_USERS: text }), "REPRISE_USERS", text);
+  for (const [text, expected] of wrong) {
+    const fromVariable = refusal([], { REPRISE_USERS: text });
+    assertStringIncludes(fromVariable, "REPRISE_USERS: ", text);
+    assertStringIncludes(fromVariable, expected, text);
+    const fromFile = refusal(["--config", "f"], {}, { f: `{"users": ${text}}` });
+    assertStringIncludes(fromFile, "f: ", text);
+    for (const message of [fromVariable, fromFile]) {
+      assertEquals(message.includes("hunter2"), false, message);
+    }
   }
+});
+
+Deno.test("loadCommand() shows no secret that stands in the wrong place", () => {
+  const users = '[{"name": "a", "password": "hunter2"}]';
+  const messages = [
+    refusal([`--users=${users}`]),
+    refusal(["--users", users]),
+    refusal(["amqp://a:hunter2@host"]),
+    refusal(["--config", "f"], {}, { f: `{"bind": ${users}}` }),
+    refusal(["--config", "f"], {}, { f: `{"limits": ${users}}` }),
+    refusal(["--config", "f"], {}, { f: `{"user": ${users}}` }),
+    refusal(["--config", "f"], {}, { f: users }),
+    refusal([], { REPRISE_USER: users }),
+  ];
+  for (const message of messages) assertEquals(message.includes("hunter2"), false, message);
+  assertEquals(messages[0], '--users is no flag, use REPRISE_USERS or "users" in the file');
 });
 
 Deno.test("loadCommand() answers --help and --version before it reads anything else", () => {

@@ -61,20 +61,59 @@ Deno.test("start() serves HTTP when asked and puts the first user into the URL",
 });
 
 Deno.test("start() refuses options that cannot be used, with their names", async () => {
-  const cases: [BrokerOptions, string][] = [
-    [{ amqp: { port: -1 } }, "amqp.port: -1 is not accepted, use a whole number from 0 to 65535"],
+  const port = "use a whole number from 0 to 65535";
+  const cases: [unknown, string][] = [
+    [{ amqp: { port: -1 } }, `amqp.port: -1 is not accepted, ${port}`],
+    [{ amqp: { port: "5672" } }, `amqp.port: "5672" is not accepted, ${port}`],
+    [{ amqp: { port: 5n } }, `amqp.port: 5 is not accepted, ${port}`],
+    [{ amqp: { prt: 0 } }, 'amqp: unknown option "prt", did you mean port? accepted: host port'],
+    [{ amqp: 5672 }, "amqp: 5672 is not accepted, use an object with host, port"],
+    [{ amqp: null }, "amqp: null is not accepted, use an object with host, port"],
     [{ http: { port: 70_000 } }, "http.port: 70000 is not accepted"],
+    [{ http: true }, "http: true is not accepted, use an object with host, port"],
     [{ amqp: { host: "" } }, 'amqp.host: "" is not accepted'],
     [{ users: [] }, "users: [] is not accepted, use at least one user"],
-    [{ users: [{ name: "", password: "x" }] }, "users: "],
-    [{ limits: { channelMax: 0 } }, "limits: channelMax: 0 is not accepted"],
-    [{ clock: "sundial" as "system" }, 'clock: "sundial" is not accepted, use system, virtual'],
-    [{ port: 5672 } as BrokerOptions, "unknown option port, accepted: amqp http users"],
+    [{ users: [{ name: "", password: "x" }] }, 'users: user 1: name: "" is not accepted'],
+    [{ limits: { channelMax: 0 } }, "limits.channelMax: 0 is not accepted"],
+    [{ limits: { chanelMax: 1 } }, 'limits: unknown limit "chanelMax", did you mean channelMax?'],
+    [{ limits: { messageBytesMax: "1X" } }, 'limits.messageBytesMax: "1X" is not accepted'],
+    [{ dataDir: 5 }, "dataDir: 5 is not accepted, use the path of a folder"],
+    [{ noSync: "yes" }, 'noSync: "yes" is not accepted, use true or false'],
+    [{ maxMemory: "1" }, 'maxMemory: "1" is not accepted, use an amount of bytes from '],
+    [{ clock: "sundial" }, 'clock: "sundial" is not accepted, use system, virtual'],
+    [
+      { clock: "virtual", startTime: "now" },
+      'startTime: "now" is not accepted, use a whole number',
+    ],
+    [{ clock: "virtual", startTime: NaN }, "startTime: NaN is not accepted"],
+    [{ startTime: 1 }, "startTime: only a virtual clock can be set"],
+    [{ seed: "x" }, 'seed: "x" is not accepted, use a whole number'],
+    [{ logger: {} }, "logger: an object is not accepted, use an object with a function log"],
+    [{ logger: console.log }, "logger: a function is not accepted"],
+    [{ onFailure: "exit" }, 'onFailure: "exit" is not accepted, use a function'],
+    [{ port: 5672 }, 'unknown option "port", accepted: amqp http users'],
+    [{ dataDirr: "x" }, 'unknown option "dataDirr", did you mean dataDir?'],
+    [5672, "options: 5672 is not accepted, use an object with amqp, http"],
+    [null, "options: null is not accepted, use an object with amqp, http"],
   ];
   for (const [options, text] of cases) {
-    const error = await assertRejects(() => Broker.start(options), ConfigError);
+    const start = () => Broker.start(options as BrokerOptions);
+    const error = await assertRejects(start, ConfigError);
     assertStringIncludes(error.message, text);
   }
+});
+
+Deno.test("start() takes an option that is undefined as left out, and sizes as text", async () => {
+  const options = {
+    http: undefined,
+    seed: undefined,
+    amqp: { host: undefined, port: 0 },
+    limits: { messageBytesMax: "20M" },
+  };
+  await withBroker(options as object, async (broker) => {
+    assertEquals(broker.httpUrl, null);
+    assertStringIncludes(await greeting(broker.url), "Reprise");
+  });
 });
 
 Deno.test("start() rejects with one line when a port is in use and leaves the other free", async () => {

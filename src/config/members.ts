@@ -1,0 +1,40 @@
+// Reads an object that a person has written, strictly: a member nobody knows is refused with the one
+// that was probably meant. The configuration file, its limits, the options of the library and every
+// user in a list are read by this one function; what a member's value may be is not decided here.
+
+import { ConfigError, quoted } from "./config_error.ts";
+
+/** Takes the value of one member; `where` names it in errors. Throws {@linkcode ConfigError}. */
+export type TakeMember = (value: unknown, where: string) => void;
+
+/** The members an object may have, in the order in which they are taken. */
+export type Members = Readonly<Record<string, TakeMember>>;
+
+/** How an object is named in errors. */
+export interface ObjectPlace {
+  /** `reprise.json`, `amqp`, `users: user 2 ("app")`; empty for the options of the library. */
+  readonly where: string;
+  /** What a member is called: `setting`, `option`, `key`. */
+  readonly what: string;
+  /** What stands between `where` and the name of a member: `: ` or `.`. */
+  readonly joint: ": " | ".";
+}
+
+/** Takes every member of `content`; one whose value is undefined counts as left out. */
+export function takeMembers(content: unknown, members: Members, place: ObjectPlace): void {
+  const { where, what, joint } = place;
+  const names = Object.keys(members);
+  if (typeof content !== "object" || content === null || Array.isArray(content)) {
+    throw ConfigError.forValue(where || "options", content, `an object with ${names.join(", ")}`);
+  }
+  const unknown = Object.keys(content).find((name) => !Object.hasOwn(members, name));
+  if (unknown !== undefined) {
+    const error = ConfigError.forName(what, unknown, names);
+    const shown = error.message.replace(` ${unknown},`, () => ` ${quoted(unknown)},`);
+    throw new ConfigError(where === "" ? shown : `${where}: ${shown}`);
+  }
+  for (const name of names) {
+    const value = (content as Record<string, unknown>)[name];
+    if (value !== undefined) members[name]!(value, where === "" ? name : where + joint + name);
+  }
+}
