@@ -8,6 +8,7 @@ import { NOT_FOUND, PRECONDITION_FAILED, RESOURCE_LOCKED } from "../amqp/reply_c
 import { preconditionFailed } from "./arguments/argument_error.ts";
 import { assertArgumentsEquivalent, assertPropertyEquivalent } from "./arguments/equivalence.ts";
 import { COMPARED_ARGUMENTS, parseQueueArguments } from "./arguments/queue_arguments.ts";
+import { refuseUnknownRetryArguments } from "./arguments/retry_arguments.ts";
 import { defineQueue, undefineQueue } from "./definitions.ts";
 import type { Owner, QueueSpec } from "./names.ts";
 import {
@@ -67,6 +68,7 @@ export class QueueRegistry {
   }
 
   #create(spec: QueueSpec, owner: Owner): Queue {
+    refuseUnknownRetryArguments(spec.args, this.#entity(spec.name));
     const args = parseQueueArguments(spec, this.#vhost.name);
     this.#assertRoom(spec.name);
     const declared = { spec, args, owner: spec.exclusive ? owner : null };
@@ -79,7 +81,10 @@ export class QueueRegistry {
     return queue;
   }
 
-  /** Makes a queue that was there before the node started, under its old id. */
+  /**
+   * Makes a queue that was there before the node started, under its old id. Retry arguments that do
+   * not exist are ignored: it was declared when they still were.
+   */
   restore(spec: QueueSpec, id: number): Queue {
     const args = parseQueueArguments(spec, this.#vhost.name);
     const queue = new Queue(this.#vhost, id, { spec, args, owner: null });
@@ -113,6 +118,7 @@ export class QueueRegistry {
     const compare = assertPropertyEquivalent;
     compare("durable", entity, { received: spec.durable, current: queue.durable });
     compare("auto_delete", entity, { received: spec.autoDelete, current: queue.autoDelete });
+    refuseUnknownRetryArguments(spec.args, entity, queue.args.raw);
     const tables = { received: spec.args, current: queue.args.raw };
     assertArgumentsEquivalent(COMPARED_ARGUMENTS, entity, tables);
   }

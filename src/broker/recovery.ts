@@ -15,6 +15,8 @@ import { emptyRow } from "../store/log/recovered_rows.ts";
 import type { RecoveredQueue } from "../store/log/recovery.ts";
 import type { PagePlace } from "../store/page.ts";
 import { emptyView } from "../store/views.ts";
+import type { Logger } from "../lib/logger.ts";
+import { meantRetryArgument, unknownRetryArguments } from "./arguments/retry_arguments.ts";
 import type { Broker } from "./broker.ts";
 import {
   type BindingDefinition,
@@ -33,6 +35,9 @@ export interface RestoredCounts {
   /** Messages whose data file is not there. */
   missing: number;
 }
+
+/** Arguments that are ignored and logged one by one. */
+const IGNORED_NAMED_MAX = 20;
 
 const NOBODY = { name: "recovery" };
 
@@ -77,7 +82,29 @@ function restoreQueues(broker: Broker, values: Iterable<unknown>): Map<number, Q
     const spec = { name, durable: true, exclusive: false, autoDelete, args: tableFromJson(args) };
     queues.set(id, vhostOf(broker, vhost).restoreQueue(spec, id));
   }
+  warnOfIgnored(broker.logger, queues.values());
   return queues;
+}
+
+// A broker that did not refuse misspelt retry arguments has ignored them since. Many queues may have
+// been declared by one program, so only the first are named.
+function warnOfIgnored(logger: Logger, queues: Iterable<Queue>): void {
+  let count = 0;
+  for (const queue of queues) {
+    for (const argument of unknownRetryArguments(queue.args.raw)) {
+      if (++count > IGNORED_NAMED_MAX) continue;
+      logger.log("warn", "a queue has a retry argument that does not exist and is ignored", {
+        vhost: queue.vhost.name,
+        queue: queue.name,
+        argument,
+        meant: meantRetryArgument(argument),
+      });
+    }
+  }
+  if (count <= IGNORED_NAMED_MAX) return;
+  logger.log("warn", "more queues have retry arguments that do not exist and are ignored", {
+    arguments: count - IGNORED_NAMED_MAX,
+  });
 }
 
 function restoreBindings(broker: Broker, values: Iterable<unknown>): void {

@@ -26,6 +26,8 @@ const below = (value: number, min: number) => `${value} is less than the minimum
 const above = (value: string, max: string) => `${value} is greater than the maximum value ${max}`;
 const notInteger = (type: string) => `"expected integer, got ${type}"`;
 
+const meant = (name: string) => `did you mean '${name}'?`;
+
 const OVER_2_53: FieldValue = { tag: "l", value: 2n ** 53n };
 
 /** Arguments, the one that the refusal names, and the rule it gives. */
@@ -75,6 +77,17 @@ const REFUSED: [Plain, string, string][] = [
   [{ [DELAYS]: array(5), "x-message-deduplication": true }, DELAYS, "x-message-deduplication"],
   [{ [MIN]: 1, "x-queue-type": "stream" }, MIN, "not allowed for streams"],
   [{ [JITTER]: 1, "x-queue-type": "stream" }, JITTER, "not allowed for streams"],
+  [{ "x-delayed-retry-minimum": 500 }, "x-delayed-retry-minimum", meant(MIN)],
+  [{ "x-delayed-retry-maximum": 500 }, "x-delayed-retry-maximum", meant(MAX)],
+  [{ [MIN]: 1, "x-delayed-retry-multiplyer": 2 }, "x-delayed-retry-multiplyer", meant(MULTIPLIER)],
+  [{ [MIN]: 1, "x-delayed-retry-delay": 2 }, "x-delayed-retry-delay", meant(DELAYS)],
+  [{ [MIN]: 1, "x-delayed-retry-jiter": 2 }, "x-delayed-retry-jiter", meant(JITTER)],
+  [{ [MIN]: 1, "x-delayed-retry-typ": "all" }, "x-delayed-retry-typ", meant(TYPE)],
+  [{ [MIN]: 1, "x-delayed-retry-limit": 5 }, "x-delayed-retry-limit", meant(LIMIT)],
+  [{ [MIN]: 1, "x-delayed-retry-": 5 }, "x-delayed-retry-", "did you mean 'x-delayed-retry-"],
+  [{ "X-Delayed-Retry-Min": 5 }, "X-Delayed-Retry-Min", meant(MIN)],
+  [{ [TYPE]: "disabled", "x-delayed-retry-mn": 5 }, "x-delayed-retry-mn", meant(MIN)],
+  [{ "x-delayed-retry-mn": 5, "x-queue-type": "stream" }, "x-delayed-retry-mn", meant(MIN)],
   [{ "x-message-deduplication": true }, "x-message-deduplication", "not supported yet"],
   [
     { "x-dead-letter-routing-key": "dead" },
@@ -130,6 +143,29 @@ Deno.test("queue.declare takes a retried name of 245 bytes and answers 406 to a 
   client.channel().queue(longest + "y", { [MAX]: 5 });
   client.channel().queue(longest + "z", { [MIN]: 5, [TYPE]: "disabled" });
   assertEquals(node.broker.vhosts.get("/")!.queues.size, 3);
+});
+
+Deno.test("queue.declare names the argument that was meant before a long name pushes it out", () => {
+  const channel = new TestNode().connect().channel();
+  const args = table({ [`x-delayed-retry-${"minimum".repeat(30)}`]: 1 });
+  channel.send(M.QUEUE_DECLARE, { queue: "q".repeat(255), arguments: args });
+  const { replyCode, replyText } = channel.takeClose();
+  assertEquals(replyCode, 406);
+  assertStringIncludes(replyText, "did you mean 'x-delayed-retry-");
+});
+
+Deno.test("queue.declare refuses a misspelt argument also of a queue that is there", () => {
+  const client = new TestNode().connect();
+  client.channel().queue("q", { [MIN]: 1 });
+  const channel = client.channel();
+  const args = table({ [MIN]: 1, "x-delayed-retry-mx": 5 });
+  channel.send(M.QUEUE_DECLARE, { queue: "q", durable: IS_ON_DISK, arguments: args });
+  assertStringIncludes(channel.takeClose().replyText, meant(MAX));
+});
+
+Deno.test("queue.declare ignores an argument that no prefix of ours begins, as RabbitMQ does", () => {
+  const channel = new TestNode().connect().channel();
+  channel.queue("q", { "x-delayed": 1, "x-anything": "goes" });
 });
 
 Deno.test("queue.declare takes the ends of every range over the wire", () => {

@@ -1,6 +1,7 @@
 // The arguments of queue.declare: from a field table to typed settings, or a 406 that names the argument
 // and the rule. Called by the queue registry before anything is made, so that a refusal leaves nothing
-// behind. Arguments nobody knows are accepted and ignored, as RabbitMQ does.
+// behind. Arguments nobody knows are accepted and ignored, as RabbitMQ does; those that look like retry
+// arguments are refused by the registry, unless the queue is one that a data folder already has.
 
 import type { FieldTable, FieldValue } from "../../amqp/field_value.ts";
 import { booleanOf, integerOf, textOf } from "../../amqp/field_value.ts";

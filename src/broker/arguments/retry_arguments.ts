@@ -3,7 +3,8 @@
 // how long a message then waits is the retry rules' business, not this file's.
 
 import type { FieldTable } from "../../amqp/field_value.ts";
-import { booleanOf, integerOf, textOf } from "../../amqp/field_value.ts";
+import { booleanOf, fieldsEqual, integerOf, textOf } from "../../amqp/field_value.ts";
+import { nearestOf } from "../../lib/nearest.ts";
 import { RETRIED_NAME_BYTES_MAX, utf8Bytes } from "../names.ts";
 import { preconditionFailed } from "./argument_error.ts";
 import type { Validator } from "./validators.ts";
@@ -52,6 +53,51 @@ export const RETRY_VALIDATORS: readonly (readonly [string, Validator])[] = [
   [RETRY_DELAYS, integersWithin(1, MS_MAX, DELAY_COUNT_MAX)],
   [RETRY_TYPE, oneOf(TYPES, (text) => `unknown value '${text}', expected ${TYPES.join(", ")}`)],
 ];
+
+/** What every retry argument begins with: whoever uses it means a retry, so all others are refused. */
+const PREFIX = "x-delayed-retry-";
+const KNOWN: ReadonlySet<string> = new Set(RETRY_VALIDATORS.map(([name]) => name));
+/** What may stand behind the prefix, and what a person means who puts it there. */
+const MEANT: Readonly<Record<string, string>> = {
+  ...Object.fromEntries([...KNOWN].map((name) => [name.slice(PREFIX.length), name])),
+  limit: "x-delivery-limit",
+};
+const SHOWN_CHARACTERS_MAX = 80;
+
+/** The arguments that are written like retry arguments and are none. */
+export function unknownRetryArguments(args: FieldTable): string[] {
+  return [...args.keys()].filter((name) =>
+    name.toLowerCase().startsWith(PREFIX) && !KNOWN.has(name)
+  );
+}
+
+/** The argument that somebody meant who wrote `name`. */
+export function meantRetryArgument(name: string): string {
+  return MEANT[nearestOf(name.slice(PREFIX.length), Object.keys(MEANT))!]!;
+}
+
+/**
+ * Refuses retry arguments that do not exist: a queue that ignored them would not wait between two
+ * deliveries. One that the queue `current` already has with the same value is let pass.
+ */
+export function refuseUnknownRetryArguments(
+  args: FieldTable,
+  entity: string,
+  current?: FieldTable,
+): void {
+  const unknown = unknownRetryArguments(args).find((name) => {
+    const field = current?.get(name);
+    return field === undefined || !fieldsEqual(field, args.get(name)!);
+  });
+  if (unknown === undefined) return;
+  // The reply text may be cut at its end, where the name of the entity stands.
+  const shown = unknown.slice(0, SHOWN_CHARACTERS_MAX);
+  throw preconditionFailed(
+    `unknown arg '${shown}', did you mean '${
+      meantRetryArgument(unknown)
+    }'? It was given for ${entity}`,
+  );
+}
 
 /** Whether these validated arguments switch retries on. */
 export function enablesRetries(args: FieldTable): boolean {
