@@ -1,5 +1,6 @@
 // Who may log in: the configured users, their passwords and their tags. The handshake of a connection
-// and the HTTP API ask it; it never knows where a user comes from or what a tag allows.
+// and the HTTP API ask it; it never knows where a user comes from. What a tag allows over HTTP is decided
+// there.
 
 import { bytesEqual } from "../lib/bytes.ts";
 import { encodeText } from "../lib/text.ts";
@@ -8,7 +9,7 @@ import { encodeText } from "../lib/text.ts";
 export interface UserConfig {
   readonly name: string;
   readonly password: string;
-  /** RabbitMQ's tags: what the user may do over HTTP. */
+  /** RabbitMQ's tags: what the user may do over HTTP, and as whom it may publish. */
   readonly tags: readonly string[];
   /** Whether logins from another machine are refused, as RabbitMQ does for guest. */
   readonly loopbackOnly: boolean;
@@ -32,6 +33,14 @@ export const DEFAULT_USER: UserConfig = {
 interface Account {
   readonly user: User;
   readonly password: Uint8Array;
+}
+
+/** The tag of users who may publish in the name of others. */
+const IMPERSONATOR = "impersonator";
+
+/** Whether a user may put this name into the `user_id` of a message. */
+export function mayClaim(user: User, name: string | undefined): boolean {
+  return name === user.name || user.tags.includes(IMPERSONATOR);
 }
 
 /** The users of a node. */

@@ -25,6 +25,7 @@ import {
   PUBLISH_REFUSED,
   PUBLISH_ROUTED,
 } from "../broker/publish.ts";
+import { mayClaim } from "../broker/users.ts";
 import { ByteWriter } from "../lib/byte_writer.ts";
 import { rangeEquals } from "../lib/bytes.ts";
 import { encodeText } from "../lib/text.ts";
@@ -88,14 +89,15 @@ export function receiveHeader(channel: Channel, frame: FrameParser): void {
   else attach(channel);
 }
 
-// The property stands for a login that the broker has checked.
+// The property stands for a login that the broker has checked, or for one that a user vouches for who
+// may.
 function checkUserId(channel: Channel, bytes: Uint8Array): void {
   const { properties, contentHeader } = channel.context;
   properties.set(bytes, contentHeader.propertiesStart, contentHeader.propertiesEnd);
   const claimed = properties.text(PROPERTY_USER_ID);
-  const name = channel.connection.user?.name;
-  if (claimed === name) return;
-  const detail = `user_id property set to '${claimed}' but authenticated user was '${name}'`;
+  const user = channel.connection.user!;
+  if (mayClaim(user, claimed)) return;
+  const detail = `user_id property set to '${claimed}' but authenticated user was '${user.name}'`;
   throw new ChannelError(PRECONDITION_FAILED, detail);
 }
 

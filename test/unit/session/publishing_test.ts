@@ -247,3 +247,26 @@ Deno.test("a channel error in the middle of a publish swallows the rest of it", 
   client.channel(1).queue("q");
   assertEquals(node.broker.extraMemoryBytes, 0);
 });
+
+Deno.test("a publish may name another user only if its own has the tag impersonator", () => {
+  const user = { password: "x", loopbackOnly: false };
+  const node = new TestNode({
+    users: [
+      { ...user, name: "front", tags: ["impersonator"] },
+      { ...user, name: "admin", tags: ["administrator", "management"] },
+    ],
+  });
+  const front = node.connect({ user: "front", password: "x" }).channel();
+  front.queue("q");
+  for (const userId of ["front", "alice"]) front.publish("q", userId, { properties: { userId } });
+  assertEquals([front.get("q"), front.get("q")].map((one) => one?.properties.userId), [
+    "front",
+    "alice",
+  ]);
+  const admin = node.connect({ user: "admin", password: "x" }).channel();
+  admin.publish("q", "x", { properties: { userId: "front" } });
+  assertEquals(
+    admin.takeClose().replyText,
+    "PRECONDITION_FAILED - user_id property set to 'front' but authenticated user was 'admin'",
+  );
+});
