@@ -5,6 +5,7 @@ import type { Limits } from "./broker/limits.ts";
 import { residentBytesOf } from "./config/memory_split.ts";
 import { Broker } from "./broker/broker.ts";
 import { type UserConfig, Users } from "./broker/users.ts";
+import { BoundedLogger } from "./lib/bounded_logger.ts";
 import type { Logger } from "./lib/logger.ts";
 import { Prng } from "./lib/prng.ts";
 import { createApp, type ManagementApp } from "./management/app.ts";
@@ -27,6 +28,9 @@ const CLOSE_GRACE_MS = 3_000;
 const FLUSH_GRACE_MS = 500;
 /** A node that keeps things runs a turn at least this often. */
 const HOUSEKEEPING_INTERVAL_MS = 500;
+
+/** How often the log is told of lines that were left out. */
+const LOG_FLUSH_INTERVAL_MS = 1_000;
 
 /** An address to listen on. */
 export interface Address {
@@ -63,6 +67,7 @@ export class Server {
   readonly engine: Engine;
   readonly broker: Broker;
   readonly #options: ServerOptions;
+  readonly #logger: BoundedLogger;
   readonly #node: NodeInfo;
   readonly #storage: Storage | null;
   readonly #time: BrokerTime;
@@ -71,14 +76,16 @@ export class Server {
   #http: Listener | null = null;
   #sampler: ReturnType<typeof setInterval> | undefined;
   #housekeeper: ReturnType<typeof setInterval> | undefined;
+  #logFlusher: ReturnType<typeof setInterval> | undefined;
   #stopping: Promise<void> | null = null;
 
   /** Puts the layers together; {@linkcode Server.start} is the way to one that listens. */
-  constructor(options: ServerOptions, storage: Storage | null) {
-    const { runtime, loop, logger, limits } = options;
+  constructor(options: ServerOptions, storage: Storage | null, logger: BoundedLogger) {
+    const { runtime, loop, limits } = options;
     const random = new Prng(options.seed);
     const nextRandom = () => random.nextFloat();
     this.#options = options;
+    this.#logger = logger;
     this.#node = nodeInfo(runtime);
     this.#storage = storage;
     const lastTimeMs = storage?.lastTimeMs ?? 0;
@@ -114,7 +121,8 @@ export class Server {
    */
   static async start(options: ServerOptions): Promise<Server> {
     const startMs = options.clock.monotonicMs();
-    const server = new Server(options, openStorage(options));
+    const logger = new BoundedLogger(options.logger, () => performance.now());
+    const server = new Server(options, openStorage(options, logger), logger);
     server.#restore(() => options.clock.monotonicMs() - startMs);
     try {
       await server.#listen();
@@ -167,6 +175,7 @@ export class Server {
   }
 
   async #listen(): Promise<void> {
+    this.#logFlusher = setInterval(() => this.#logger.flush(), LOG_FLUSH_INTERVAL_MS);
     const { runtime, amqp, http } = this.#options;
     this.#amqp = await runtime.net.listen({
       ...amqp,
@@ -223,6 +232,8 @@ export class Server {
   async #tearDown(graceMs: number): Promise<void> {
     clearInterval(this.#sampler);
     clearInterval(this.#housekeeper);
+    clearInterval(this.#logFlusher);
+    this.#logger.flush(true);
     await this.#http?.close();
     await this.#amqp?.closeStreams(graceMs);
     this.engine.halt();
@@ -236,14 +247,14 @@ export class Server {
     this.#failure = { error };
     this.#storage?.abandon();
     const text = error instanceof Error ? error.stack ?? error.message : String(error);
-    this.#options.logger.log("error", "the broker failed and stops", { error: text });
+    this.#logger.log("error", "the broker failed and stops", { error: text });
     this.#stopping ??= Promise.resolve(this.#amqp?.close()).then(() => this.#tearDown(0));
     this.#options.onFatal(error);
   }
 }
 
-function openStorage(options: ServerOptions): Storage | null {
-  const { storage, logger, limits, seed } = options;
+function openStorage(options: ServerOptions, logger: Logger): Storage | null {
+  const { storage, limits, seed } = options;
   if (storage === null) return null;
   const residentBytesMax = residentBytesOf(limits.memoryBytesMax);
   return Storage.open(storage, { logger, residentBytesMax, seed });

@@ -63,6 +63,9 @@ export class Broker {
   #scheduled: Queue[] = [];
   #dispatching: Queue[] = [];
   #isMemoryBlocked = false;
+  /** Why publishers are blocked, as the log has been told, and since when. */
+  #loggedReason: string | null = null;
+  #blockedSinceMs = 0;
   #hasHousekeeping = false;
   /** Queues of which delayed messages are due. */
   readonly #dueRetries = new Set<Retries>();
@@ -136,6 +139,21 @@ export class Broker {
     const limit = this.limits.memoryBytesMax;
     const threshold = this.#isMemoryBlocked ? limit * MEMORY_RESUME_RATIO : limit;
     this.#isMemoryBlocked = this.memoryBytes > threshold;
+    if (this.blockReason !== this.#loggedReason) this.#logBlocking();
+  }
+
+  #logBlocking(): void {
+    const { blockReason: reason, nowMs, limits, memoryBytes } = this;
+    const before = this.#loggedReason;
+    this.#loggedReason = reason;
+    if (reason === null) {
+      const fields = { reason: before, blockedMs: Math.round(nowMs - this.#blockedSinceMs) };
+      this.logger.log("info", "publishers are no longer blocked", fields);
+      return;
+    }
+    if (before === null) this.#blockedSinceMs = nowMs;
+    const { memoryBytesMax } = limits;
+    this.logger.log("info", "publishers are blocked", { reason, memoryBytes, memoryBytesMax });
   }
 
   /** Bytes of memory held for messages, wherever they are. */

@@ -63,6 +63,14 @@ export class Users {
     return isSameSecret(account.password, given) ? account.user : null;
   }
 
+  /** Why a login with this name was refused, for the log: the client is not told. */
+  refusalOf(name: string, isLocal: boolean): string {
+    const account = this.#accounts.get(name);
+    if (account === undefined) return "there is no such user";
+    const isElsewhere = account.user.loopbackOnly && !isLocal;
+    return isElsewhere ? "the user may log in from this machine only" : "the password is wrong";
+  }
+
   /** Everyone, in the order of the configuration. */
   list(): User[] {
     return [...this.#accounts.values()].map((account) => account.user);

@@ -20,9 +20,16 @@ export function basicAuth({ broker }: ManagementContext) {
     const login = readLogin(c.req.header("authorization"));
     if (login === undefined) throw notAuthorised("Not_Authorized");
     const user = broker.users.authenticate(login.name, login.password);
-    if (user === null || !mayComeFrom(user, c.env.peerHost)) throw notAuthorised("Login failed");
+    const refuse = (reason: string, told: string): never => {
+      const fields = { peer: c.env.peerHost, user: login.name, reason };
+      broker.logger.log("warn", "HTTP login refused", fields);
+      throw notAuthorised(told);
+    };
+    if (user === null || !mayComeFrom(user, c.env.peerHost)) {
+      return refuse(broker.users.refusalOf(login.name, isLoopback(c.env.peerHost)), "Login failed");
+    }
     if (!user.tags.some((tag) => ADMITTED_TAGS.includes(tag))) {
-      throw notAuthorised("Not management user");
+      return refuse("the user has no tag for the HTTP API", "Not management user");
     }
     c.set("user", user);
     await next();

@@ -10,6 +10,7 @@ import { Publisher } from "../broker/publish.ts";
 import { CAUSE_CLOSE } from "../broker/retry.ts";
 import { Unacked } from "../broker/unacked.ts";
 import type { VHost } from "../broker/vhost.ts";
+import { logClose } from "./close_log.ts";
 import { Confirms } from "./confirms.ts";
 import type { Connection } from "./connection.ts";
 import type { SessionContext } from "./context.ts";
@@ -155,6 +156,8 @@ export class Channel implements ConsumerChannel {
 
   /** Closes the channel because of an error of the client. */
   fail(error: ChannelError, methodKey: number): void {
+    const place = { message: "channel closed with an error", channel: this.number, methodKey };
+    logClose(this.connection, error, place);
     this.release();
     this.isClosing = true;
     writeChannelClose(this.connection.writer(), this.number, {

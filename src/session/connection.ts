@@ -124,6 +124,8 @@ export class Connection implements Owner {
   #receiveHeader(bytes: Uint8Array): void {
     const used = this.#header.offer(bytes, 0, bytes.length);
     if (this.#header.state === "refused") {
+      const message = "connection refused: the client does not speak AMQP 0-9-1";
+      this.context.logger.log("info", message, { connection: this.name });
       this.writer().all(PROTOCOL_HEADER);
       this.end();
     } else if (this.#header.state === "accepted") {
@@ -341,6 +343,10 @@ export class Connection implements Owner {
 
   /** The stream is gone. */
   closed(): void {
+    if (this.state === STATE_RUNNING) {
+      const fields = { connection: this.name, user: this.user!.name };
+      this.context.logger.log("info", "client went without connection.close", fields);
+    }
     this.release();
     this.state = STATE_CLOSED;
     this.#endsAfterFlush = false;

@@ -4,6 +4,7 @@
 
 import { AmqpError, ChannelError, ConnectionError } from "../amqp/errors.ts";
 import { FRAME_ERROR, INTERNAL_ERROR } from "../amqp/reply_code.ts";
+import { logClose } from "./close_log.ts";
 import type { Connection } from "./connection.ts";
 import { STATE_CLOSING } from "./connection_state.ts";
 
@@ -36,6 +37,11 @@ function failConnection(connection: Connection, error: AmqpError): void {
   // A second error while closing: the stream makes no sense any more.
   if (connection.state >= STATE_CLOSING) return connection.stopParsing();
   const { methodKey } = connection;
+  // Our own mistakes have been logged with their stack.
+  if (error.code !== INTERNAL_ERROR) {
+    const { channel } = connection.input.parser;
+    logClose(connection, error, { message: "connection closed with an error", channel, methodKey });
+  }
   connection.close(error.code, error.replyText, {
     classId: error.classId || methodKey >>> 16,
     methodId: error.methodId || methodKey & 0xffff,

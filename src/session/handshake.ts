@@ -48,7 +48,9 @@ export function startOk(connection: Connection, args: ConnectionStartOk): void {
   const user = authenticate(connection, name, password);
   if (user === null) {
     context.broker.metrics.authFailed++;
-    context.logger.log("warn", "login refused", { connection: connection.name, user: name });
+    const reason = context.broker.users.refusalOf(name, isLoopback(connection.info.peerHost));
+    const fields = { connection: connection.name, user: name, reason };
+    context.logger.log("warn", "login refused", fields);
     refuseLogin(connection, args.mechanism);
     return;
   }

@@ -2,6 +2,7 @@
 // management tests.
 
 import { DEFAULT_USER, type UserConfig, Users } from "../../src/broker/users.ts";
+import type { LogFields, LogLevel } from "../../src/lib/logger.ts";
 import { createApp, type ManagementApp } from "../../src/management/app.ts";
 import type { StorageInfo } from "../../src/management/context.ts";
 import { TestBroker } from "./test_broker.ts";
@@ -34,6 +35,7 @@ const USERS = [
 /** A broker with its API. */
 export class TestManagement {
   readonly test: TestBroker;
+  readonly logs: { level: LogLevel; message: string; fields: LogFields | undefined }[] = [];
   readonly app: ManagementApp;
   monotonicMs = 0;
   turnCount = 0;
@@ -41,7 +43,12 @@ export class TestManagement {
   storage: StorageInfo | null = null;
 
   constructor(users: readonly UserConfig[] = USERS) {
-    this.test = new TestBroker({ users: new Users(users) });
+    const logger = {
+      log: (level: LogLevel, message: string, fields?: LogFields) => {
+        this.logs.push({ level, message, fields });
+      },
+    };
+    this.test = new TestBroker({ users: new Users(users), logger });
     this.app = createApp({
       broker: this.test.broker,
       node: {

@@ -112,3 +112,11 @@ Deno.test("a node that fails gives its data folder back as it is on the disk", a
     rmSync(folder, { recursive: true });
   }
 });
+
+Deno.test("a node writes a bounded number of lines of one kind, and says how many it left out", async () => {
+  const { server, lines } = await start(null);
+  for (let i = 0; i < 10_000; i++) server.broker.logger.log("info", "flood");
+  await server.stop();
+  const floods = lines.filter((line) => line === "info: flood").length;
+  assertEquals([floods, lines.at(-1)], [100, "info: lines like one above were left out"]);
+});

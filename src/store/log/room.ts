@@ -44,8 +44,14 @@ export class Room {
     this.#checkedMs = nowMs;
     this.#checkedAtBytes = loggedBytes;
     try {
-      this.freeBytes = fs.freeBytes();
-      this.isLow = this.freeBytes < freeBytesMin;
+      const wasLow = this.isLow;
+      const freeBytes = fs.freeBytes();
+      this.freeBytes = freeBytes;
+      this.isLow = freeBytes < freeBytesMin;
+      if (this.isLow !== wasLow) {
+        const message = wasLow ? "the disk has room again" : "the disk is low";
+        logger.log("info", message, { freeBytes, freeBytesMin });
+      }
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
       logger.log("error", "cannot ask for the room on the disk", { error: error.message });

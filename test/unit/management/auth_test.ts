@@ -45,6 +45,31 @@ Deno.test("basicAuth() takes a password with a colon and asks for a tag", async 
   assertEquals([untagged.status, untagged.json], [401, expected]);
 });
 
+Deno.test("basicAuth() tells the log why a login was refused, without the password", async () => {
+  const management = new TestManagement();
+  const callers = [
+    { login: "monitor:hunter2" },
+    { login: "nobody:hunter2" },
+    { login: "guest:guest", peerHost: "10.0.0.1" },
+    { login: "app:secret" },
+  ];
+  for (const caller of callers) await management.request("/api/overview", caller);
+  const reasons = [
+    "the password is wrong",
+    "there is no such user",
+    "the user may log in from this machine only",
+    "the user has no tag for the HTTP API",
+  ];
+  assertEquals(
+    management.logs,
+    callers.map(({ login, peerHost = "127.0.0.1" }, index) => ({
+      level: "warn" as const,
+      message: "HTTP login refused",
+      fields: { peer: peerHost, user: login.split(":")[0]!, reason: reasons[index]! },
+    })),
+  );
+});
+
 Deno.test("basicAuth() lets in every tag of RabbitMQ but that of impersonators", async () => {
   const tags = ["administrator", "monitoring", "policymaker", "management", "impersonator"];
   const users = tags.map((tag) => ({ name: tag, password: "p", tags: [tag], loopbackOnly: false }));
