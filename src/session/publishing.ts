@@ -191,14 +191,12 @@ function hideBcc(message: OutgoingMessage, properties: RawProperties): void {
 }
 
 function confirm(channel: Channel, tag: number, outcome: number): void {
-  const { confirms, connection, context } = channel;
-  if ((outcome & (PUBLISH_OVERFLOWED | PUBLISH_REFUSED)) !== 0) {
-    confirms.refused(connection.writer(), channel.number, tag);
-    context.broker.metrics.nacked++;
-    return;
+  const { confirms, context } = channel;
+  if ((outcome & (PUBLISH_OVERFLOWED | PUBLISH_REFUSED)) !== 0) confirms.refused(tag);
+  else {
+    const isLogged = (outcome & PUBLISH_LOGGED) !== 0;
+    confirms.accepted(tag, isLogged ? context.broker.store.openBatch : SAFE_AT_TURN_END);
   }
-  const isLogged = (outcome & PUBLISH_LOGGED) !== 0;
-  confirms.accepted(tag, isLogged ? context.broker.store.openBatch : SAFE_AT_TURN_END);
   if (channel.isConfirming) return;
   channel.isConfirming = true;
   context.confirming.push(channel);

@@ -16,12 +16,12 @@ import {
   writeTxSelectOk,
 } from "../../amqp/methods_gen.ts";
 import { PRECONDITION_FAILED, RESOURCE_ERROR } from "../../amqp/reply_code.ts";
-import { PUBLISH_LOGGED } from "../../broker/publish.ts";
+import { PUBLISH_LOGGED, PUBLISH_OVERFLOWED, PUBLISH_REFUSED } from "../../broker/publish.ts";
 import { NACK, REJECT } from "../../broker/unacked.ts";
 import type { Channel } from "../channel.ts";
 import { publishNow } from "../publishing.ts";
 import { waitForBatch } from "../store_wait.ts";
-import type { HeldSettlement } from "../tx.ts";
+import type { HeldPublish, HeldSettlement } from "../tx.ts";
 import { SETTLE_ACK, SETTLE_REJECT, Transaction } from "../tx.ts";
 import { unimplemented } from "../unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
@@ -60,33 +60,50 @@ function select(channel: Channel): void {
 }
 
 function commit(channel: Channel, tx: Transaction): void {
-  const { context, connection, number } = channel;
+  const { context } = channel;
   if (context.broker.store.isReadOnly) {
     throw new ChannelError(RESOURCE_ERROR, "nothing can be committed at the moment");
   }
   let outcomes = 0;
-  for (const { source, mandatory } of tx.takePublishes()) {
-    outcomes |= publishNow(channel, source, mandatory, 0);
-  }
+  for (const held of tx.takePublishes()) outcomes |= publishHeld(channel, held);
   for (const settlement of tx.takeSettlements()) settle(channel, settlement);
   channel.acked();
+  const isPartial = (outcomes & (PUBLISH_OVERFLOWED | PUBLISH_REFUSED)) !== 0;
   const { store, deadLetters } = context.broker;
   // What was rejected for good enters the batch when the turn dispatches.
   const isKept = (outcomes & PUBLISH_LOGGED) !== 0 || !store.isBatchEmpty || deadLetters.count > 0;
-  if (isKept) {
-    const batch = store.openBatch;
-    store.wantSync();
-    waitForBatch({
-      channel,
-      batch,
-      resume: () => {
-        if (store.isFailed(batch)) {
-          throw new ConnectionError(RESOURCE_ERROR, "commit was not stored");
-        }
-        writeTxCommitOk(connection.writer(), number);
-      },
-    });
-  } else writeTxCommitOk(connection.writer(), number);
+  if (!isKept) return answer(channel, isPartial);
+  const batch = store.openBatch;
+  store.wantSync();
+  waitForBatch({
+    channel,
+    batch,
+    resume: () => {
+      if (store.isFailed(batch)) {
+        throw new ConnectionError(RESOURCE_ERROR, "commit was not stored");
+      }
+      answer(channel, isPartial);
+    },
+  });
+}
+
+// A publish that cannot be made any more, since its exchange has gone, keeps nothing else from being
+// committed.
+function publishHeld(channel: Channel, { source, mandatory }: HeldPublish): number {
+  try {
+    return publishNow(channel, source, mandatory, 0);
+  } catch (error) {
+    if (!(error instanceof ChannelError)) throw error;
+    channel.context.zone.isBroker = false;
+    return PUBLISH_REFUSED;
+  }
+}
+
+// What was accepted and settled stays so: the client is told that it was not everything.
+function answer(channel: Channel, isPartial: boolean): void {
+  if (isPartial) {
+    channel.fail(new ChannelError(PRECONDITION_FAILED, "partial tx completion"), TX_COMMIT);
+  } else writeTxCommitOk(channel.connection.writer(), channel.number);
 }
 
 function settle(channel: Channel, settlement: HeldSettlement): void {

@@ -17,14 +17,20 @@ function confirming(node: TestNode): ClientChannel {
   return channel;
 }
 
-Deno.test("confirms of one turn leave as one ack", () => {
+Deno.test("confirms of a turn leave one by one up to four, together above that", () => {
   const node = new TestNode();
   const channel = confirming(node);
-  channel.client.raw(joined(["1", "2", "3"].map((body) => channel.publishFrames("q", body))));
-  assertEquals(channel.confirms(), ["+3*"]);
-  channel.publish("q", "4");
-  assertEquals(channel.confirms(), ["+4"]);
-  assertEquals(node.broker.metrics.confirmed, 4);
+  const publish = (count: number) => {
+    channel.client.raw(
+      joined(Array.from({ length: count }, () => channel.publishFrames("q", "x"))),
+    );
+    return channel.confirms();
+  };
+  assertEquals(publish(2), ["+1", "+2"]);
+  assertEquals(publish(4), ["+3", "+4", "+5", "+6"]);
+  assertEquals(publish(5), ["+11*"]);
+  assertEquals(publish(1), ["+12"]);
+  assertEquals(node.broker.metrics.confirmed, 12);
 });
 
 Deno.test("confirms count publishes from 1 after confirm.select", () => {
@@ -54,12 +60,49 @@ Deno.test("confirms nack what a full queue refused, once each", () => {
   channel.confirmSelect();
   const frames = ["1", "2", "3", "4"].map((body) => channel.publishFrames("full", body));
   channel.client.raw(joined(frames));
-  assertEquals(channel.confirms(), ["-3", "-4", "+2*"]);
+  assertEquals(channel.confirms(), ["+1", "+2", "-3", "-4"]);
   assertEquals([node.broker.metrics.confirmed, node.broker.metrics.nacked], [2, 2]);
   channel.get("full", true);
   channel.client.raw(joined(frames.slice(0, 2)));
-  assertEquals(channel.confirms(), ["-6", "+5"]);
+  assertEquals(channel.confirms(), ["+5", "-6"]);
 });
+
+Deno.test("Confirms answers a few of a turn singly and in order, whatever they are", () => {
+  const confirms = new Confirms();
+  confirms.accepted(confirms.nextTag(), SAFE_AT_TURN_END);
+  confirms.refused(confirms.nextTag());
+  confirms.accepted(confirms.nextTag(), 5);
+  confirms.refused(confirms.nextTag());
+  assertEquals(settled(confirms, 4), ["+1", "-2"]);
+  assertEquals(settled(confirms, 5), ["+3", "-4"]);
+});
+
+Deno.test("Confirms answers many of a turn together as far as they are alike", () => {
+  const confirms = new Confirms();
+  add(confirms, "++++--+---");
+  assertEquals(settled(confirms, 0), ["+4*", "-6*", "+7*", "-10*"]);
+});
+
+Deno.test("Confirms passes no single answer of another kind with a cumulative one", () => {
+  const confirms = new Confirms();
+  add(confirms, "++");
+  assertEquals(settled(confirms, 0), ["+1", "+2"]);
+  add(confirms, "+++++");
+  assertEquals(settled(confirms, 0), ["+7*"]);
+  add(confirms, "-");
+  assertEquals(settled(confirms, 0), ["-8"]);
+  add(confirms, "+++++");
+  assertEquals(settled(confirms, 0), ["+9", "+10", "+11", "+12", "+13"]);
+});
+
+/** Publishes that are decided when the turn is over. */
+function add(confirms: Confirms, outcomes: string): void {
+  for (const outcome of outcomes) {
+    const tag = confirms.nextTag();
+    if (outcome === "+") confirms.accepted(tag, SAFE_AT_TURN_END);
+    else confirms.refused(tag);
+  }
+}
 
 Deno.test("confirms of several channels are separate", () => {
   const client = new TestNode().connect();
@@ -73,7 +116,7 @@ Deno.test("confirms of several channels are separate", () => {
     two.publishFrames("q", "1"),
     one.publishFrames("q", "2"),
   ]));
-  assertEquals([one.confirms(), two.confirms()], [["+2*"], ["+1"]]);
+  assertEquals([one.confirms(), two.confirms()], [["+1", "+2"], ["+1"]]);
 });
 
 Deno.test("confirm.select with nowait is not answered", () => {
@@ -110,17 +153,17 @@ Deno.test("Confirms never acks past a publish that waits for its batch", () => {
   assertEquals(confirms.hasSafe(4), false);
   assertEquals(settled(confirms, 4), []);
   assertEquals(confirms.isWaiting, true);
-  assertEquals(settled(confirms, 5), ["+3*"]);
+  assertEquals(settled(confirms, 5), ["+2", "+3"]);
   confirms.accepted(confirms.nextTag(), SAFE_AT_TURN_END);
-  assertEquals(settled(confirms, 6), ["+5*"]);
+  assertEquals(settled(confirms, 6), ["+4", "+5"]);
   assertEquals(confirms.isWaiting, false);
 });
 
 Deno.test("Confirms acks several batches that became safe together at once", () => {
   const confirms = new Confirms();
-  for (const batch of [1, 1, 2, 3]) confirms.accepted(confirms.nextTag(), batch);
-  assertEquals(settled(confirms, 2), ["+3*"]);
-  assertEquals(settled(confirms, 3), ["+4"]);
+  for (const batch of [1, 1, 1, 1, 2, 3]) confirms.accepted(confirms.nextTag(), batch);
+  assertEquals(settled(confirms, 2), ["+5*"]);
+  assertEquals(settled(confirms, 3), ["+6"]);
 });
 
 Deno.test("Confirms forgets everything when its channel is gone", () => {
@@ -134,6 +177,6 @@ Deno.test("Confirms forgets everything when its channel is gone", () => {
 Deno.test("Confirms nacks what a failed batch held, after acking what came before", () => {
   const confirms = new Confirms();
   for (const batch of [1, 1, 2, 2, 3]) confirms.accepted(confirms.nextTag(), batch);
-  assertEquals(settled(confirms, 3, [2]), ["+2*", "-4*", "+5"]);
+  assertEquals(settled(confirms, 3, [2]), ["+2*", "-4*", "+5*"]);
   assertEquals(confirms.isWaiting, false);
 });

@@ -102,6 +102,71 @@ Deno.test("tx publishes before it settles: what it returns does not fill a queue
   assertEquals(["", ""].map(() => channel.get("short", true)?.body), ["old", "new"]);
 });
 
+const FULL = { "x-max-length": 1, "x-overflow": "reject-publish" };
+
+Deno.test("tx.commit with a publish that a full queue refused applies the rest and closes the channel", () => {
+  const node = new TestNode();
+  const channel = transactional(node);
+  channel.queue("full", FULL);
+  const feeder = node.connect().channel();
+  feeder.publish("full", "old");
+  for (const body of ["1", "2", "3"]) feeder.publish("q", body);
+  for (let i = 0; i < 3; i++) channel.get("q");
+  channel.ack(1);
+  channel.publish("q", "before");
+  channel.publish("full", "refused");
+  channel.publish("q", "after");
+  channel.reject(2, false);
+  channel.send(M.TX_COMMIT);
+  assertEquals(channel.client.take(M.TX_COMMIT_OK, channel.number), undefined);
+  assertEquals(channel.takeClose(), {
+    replyCode: 406,
+    replyText: "PRECONDITION_FAILED - partial tx completion",
+    classId: 90,
+    methodId: 20,
+  });
+  const left = ["", "", "", ""].map(() => feeder.get("q", true)).map((one) =>
+    one === null ? null : [one.body, one.redelivered]
+  );
+  assertEquals(left, [["3", true], ["before", false], ["after", false], null]);
+  assertEquals(feeder.get("full", true)!.body, "old");
+  assertEquals([node.broker.metrics.acked, node.broker.metrics.rejected], [1, 1]);
+});
+
+Deno.test("tx.commit goes on past a publish whose exchange has gone since", () => {
+  const node = new TestNode();
+  const channel = transactional(node);
+  channel.exchange("x", "fanout");
+  channel.publish("", "lost", { exchange: "x" });
+  channel.publish("q", "kept");
+  const other = node.connect().channel();
+  other.rpc(M.EXCHANGE_DELETE, { exchange: "x", ifUnused: false }, M.EXCHANGE_DELETE_OK);
+  channel.send(M.TX_COMMIT);
+  const { replyCode, replyText, methodId } = channel.takeClose();
+  assertEquals([replyCode, methodId], [406, 20]);
+  assertEquals(replyText, "PRECONDITION_FAILED - partial tx completion");
+  assertEquals(other.get("q", true)!.body, "kept");
+  channel.client.channel(channel.number).queue("q");
+});
+
+Deno.test("tx.commit that was partial is answered when what it did is safe", () => {
+  const store = new SyncingStore({ entries: NO_ENTRIES });
+  const node = new TestNode({ store });
+  const channel = node.connect().channel();
+  channel.queue("d", {}, { durable: true });
+  channel.queue("full", { ...FULL, "x-max-length": 0 });
+  channel.rpc(M.TX_SELECT, {}, M.TX_SELECT_OK);
+  channel.publish("d", "x", PERSISTENT);
+  channel.publish("full", "x");
+  channel.send(M.TX_COMMIT);
+  assertEquals(channel.client.inbox.length, 0);
+  store.syncedBatch = store.openBatch - 1;
+  node.engine.turn(() => {});
+  node.settle();
+  assertEquals(channel.takeClose().replyCode, 406);
+  assertEquals(node.queue("d").readyCount, 1);
+});
+
 Deno.test("tx settles in the order given, after its publishes", () => {
   const node = new TestNode();
   const channel = transactional(node);
@@ -256,5 +321,5 @@ Deno.test("confirms of persistent messages wait until their batch is safe", () =
   assertEquals(channel.confirms(), []);
   store.syncedBatch = store.openBatch;
   node.engine.turn(() => {});
-  assertEquals(channel.confirms(), ["+4*"]);
+  assertEquals(channel.confirms(), ["+3", "+4"]);
 });
