@@ -7,7 +7,7 @@ import type { Queue } from "./queue.ts";
 
 /** What a channel does for its consumers; session/ implements it. */
 export interface ConsumerChannel {
-  /** False while the outbox is above its watermark or the channel's prefetch, if it counts, is used up. */
+  /** False while the outbox is above its watermark or the channel's prefetch is used up. */
   hasCapacity(consumer: Consumer): boolean;
   /** Writes the delivery to the outbox at once; unless `noAck`, enters it into the unacked table. */
   deliver(consumer: Consumer, delivery: Delivery): void;

@@ -7,6 +7,7 @@ import type { Consumer } from "./consumer.ts";
 interface PriorityRing {
   readonly priority: number;
   readonly waiting: Consumer[];
+  /** Index of the consumer whose turn it is; the one before it comes last. */
   next: number;
 }
 
@@ -34,7 +35,7 @@ export class ConsumerRing {
   add(consumer: Consumer): void {
     this.#all.add(consumer);
     consumer.isBlocked = false;
-    this.#ringOf(consumer.priority).waiting.push(consumer);
+    putLast(this.#ringOf(consumer.priority), consumer);
   }
 
   remove(consumer: Consumer): void {
@@ -55,11 +56,20 @@ export class ConsumerRing {
     }
   }
 
-  /** Puts a consumer that was found without capacity back in turn. */
+  /** Puts a consumer that was found without capacity back in turn, behind all others. */
   unblock(consumer: Consumer): void {
     if (!consumer.isBlocked || consumer.isCancelled) return;
     consumer.isBlocked = false;
-    this.#ringOf(consumer.priority).waiting.push(consumer);
+    putLast(this.#ringOf(consumer.priority), consumer);
+  }
+
+  /** Makes it the turn of a consumer among those of its priority, whether it was blocked or not. */
+  putFirst(consumer: Consumer): void {
+    if (consumer.isCancelled) return;
+    const ring = this.#ringOf(consumer.priority);
+    if (!consumer.isBlocked) takeOut(ring, ring.waiting.indexOf(consumer));
+    consumer.isBlocked = false;
+    ring.waiting.splice(ring.next, 0, consumer);
   }
 
   /** Puts every consumer back in turn. */
@@ -101,6 +111,12 @@ export class ConsumerRing {
     this.#rings.sort((a, b) => b.priority - a.priority);
     return ring;
   }
+}
+
+// A consumer that was just served stands before the next one, so that is where the rotation ends.
+function putLast(ring: PriorityRing, consumer: Consumer): void {
+  ring.waiting.splice(ring.next, 0, consumer);
+  ring.next++;
 }
 
 function takeOut(ring: PriorityRing, index: number): void {

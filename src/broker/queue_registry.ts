@@ -10,6 +10,7 @@ import { assertArgumentsEquivalent, assertPropertyEquivalent } from "./arguments
 import { COMPARED_ARGUMENTS, parseQueueArguments } from "./arguments/queue_arguments.ts";
 import { refuseUnknownRetryArguments } from "./arguments/retry_arguments.ts";
 import { defineQueue, undefineQueue } from "./definitions.ts";
+import { settleTurn } from "./dispatch.ts";
 import type { Owner, QueueSpec } from "./names.ts";
 import {
   assertNewName,
@@ -48,6 +49,7 @@ export class QueueRegistry {
     const existing = this.all.get(spec.name);
     if (existing === undefined) return this.#create(spec, owner);
     this.#assertEquivalent(existing, spec, owner);
+    settleTurn(existing);
     existing.touch();
     return existing;
   }
@@ -123,12 +125,16 @@ export class QueueRegistry {
     assertArgumentsEquivalent(COMPARED_ARGUMENTS, entity, tables);
   }
 
-  /** The queue of this name for a client to use: 403 internal, 404 missing, 405 someone else's. */
+  /**
+   * The queue of this name for a client to use: 403 internal, 404 missing, 405 someone else's. Its
+   * consumers have what they can have by then.
+   */
   access(name: string, owner: Owner): Queue {
     assertNotInternal(name, this.#vhost.name);
     const queue = this.all.get(name);
     if (queue === undefined) throw new ChannelError(NOT_FOUND, `no ${this.#entity(name)}`);
     this.assertAccess(queue, owner);
+    settleTurn(queue);
     return queue;
   }
 
@@ -144,6 +150,7 @@ export class QueueRegistry {
     const queue = this.all.get(name);
     if (queue === undefined) return null;
     this.assertAccess(queue, owner);
+    settleTurn(queue);
     const entity = this.#entity(name);
     if (conditions.ifUnused && queue.consumerCount > 0) {
       throw preconditionFailed(`${entity} in use`);

@@ -6,6 +6,7 @@ import type { ChannelError } from "../amqp/errors.ts";
 import { writeBasicCancel, writeChannelClose } from "../amqp/methods_gen.ts";
 import type { Consumer, ConsumerChannel } from "../broker/consumer.ts";
 import type { Delivery } from "../broker/delivery.ts";
+import { serveFirst, settleTurn } from "../broker/dispatch.ts";
 import { Publisher } from "../broker/publish.ts";
 import { CAUSE_CLOSE } from "../broker/retry.ts";
 import { Unacked } from "../broker/unacked.ts";
@@ -45,7 +46,11 @@ export class Channel implements ConsumerChannel {
   deliveryTag = 0;
   /** Whether the engine has it in its list of channels with confirms to send. */
   isConfirming = false;
-  #isRefused = false;
+  /**
+   * Consumers that were refused because the channel may not have more unacked messages, who was refused
+   * first in front. While there is one, the channel has no room.
+   */
+  readonly #waiting = new Set<Consumer>();
 
   constructor(connection: Connection, vhost: VHost, number: number) {
     this.number = number;
@@ -55,8 +60,9 @@ export class Channel implements ConsumerChannel {
     this.publisher = new Publisher(vhost);
   }
 
-  /** Sets the prefetch of the whole channel. */
+  /** Sets the prefetch of the whole channel; what was sent before it was under the old one. */
   setChannelPrefetch(count: number): void {
+    for (const consumer of this.consumers.values()) settleTurn(consumer.queue);
     this.channelPrefetch = count;
     this.acked();
   }
@@ -66,16 +72,17 @@ export class Channel implements ConsumerChannel {
     return this.unacked.count >= this.context.limits.unackedPerChannelMax;
   }
 
-  // Messages without acknowledgement and those of basic.get do not count toward the prefetch.
-  #hasUnackedRoom(): boolean {
+  // Messages without acknowledgement and those of basic.get do not count toward the prefetch. A consumer
+  // without acknowledgement waits for room in it all the same, as in RabbitMQ.
+  #hasRoomFor(consumer: Consumer): boolean {
     const { unacked, channelPrefetch } = this;
     if (channelPrefetch !== 0 && unacked.consumerCount >= channelPrefetch) return false;
-    return !this.isUnackedFull;
+    return consumer.noAck || !this.isUnackedFull;
   }
 
   hasCapacity(consumer: Consumer): boolean {
-    if (!consumer.noAck && !this.#hasUnackedRoom()) {
-      this.#isRefused = true;
+    if (!this.#hasRoomFor(consumer)) {
+      this.#waiting.add(consumer);
       return false;
     }
     return this.connection.hasOutputCapacity();
@@ -85,6 +92,7 @@ export class Channel implements ConsumerChannel {
     const { context, connection } = this;
     const { metrics } = context.broker;
     const tag = ++this.deliveryTag;
+    if (this.#waiting.size > 0) this.#waiting.delete(consumer);
     if (delivery.redelivered) metrics.redelivered++;
     if (consumer.noAck) {
       metrics.deliveredNoAck++;
@@ -101,8 +109,14 @@ export class Channel implements ConsumerChannel {
     context.zone.isBroker = true;
   }
 
-  cancelled(consumer: Consumer): void {
+  /** The consumer has ended. */
+  forget(consumer: Consumer): void {
     this.consumers.delete(consumer.tag);
+    this.#waiting.delete(consumer);
+  }
+
+  cancelled(consumer: Consumer): void {
+    this.forget(consumer);
     const { connection, context } = this;
     if (this.isReleased || !connection.capabilities.consumerCancelNotify) return;
     context.zone.isBroker = false;
@@ -116,12 +130,21 @@ export class Channel implements ConsumerChannel {
 
   /** After unacked messages have been settled: consumers that were refused may go on. */
   acked(): void {
-    if (this.#isRefused && this.#hasUnackedRoom()) this.resume();
+    if (this.#waiting.size > 0) this.context.zone.run(this.#serveWaiting);
   }
+
+  // One message each in turn, so that neither a queue nor a consumer has all the room that came free.
+  // Who is not reached keeps its place; who was served stands behind all others.
+  readonly #serveWaiting = (): void => {
+    for (const consumer of this.#waiting) {
+      if (!this.#hasRoomFor(consumer)) continue;
+      this.#waiting.delete(consumer);
+      if (serveFirst(consumer.queue, consumer)) this.#waiting.add(consumer);
+    }
+  };
 
   /** Puts consumers that were refused for want of capacity back in turn. */
   resume(): void {
-    this.#isRefused = false;
     for (const consumer of this.consumers.values()) {
       if (consumer.isBlocked) consumer.queue.unblock(consumer);
     }
@@ -180,6 +203,7 @@ export class Channel implements ConsumerChannel {
     this.tx = null;
     const consumers = [...this.consumers.values()];
     this.consumers.clear();
+    this.#waiting.clear();
     context.zone.run(() => {
       for (const consumer of consumers) consumer.queue.cancel(consumer);
       this.unacked.requeueAll(CAUSE_CLOSE, true);

@@ -20,6 +20,7 @@ import {
   writeBasicRecoverOk,
 } from "../../amqp/methods_gen.ts";
 import { NOT_IMPLEMENTED } from "../../amqp/reply_code.ts";
+import { settleTurn } from "../../broker/dispatch.ts";
 import { CAUSE_RECOVER } from "../../broker/retry.ts";
 import type { Channel } from "../channel.ts";
 import { unimplemented } from "../unimplemented.ts";
@@ -55,7 +56,7 @@ function qos(channel: Channel, frame: FrameParser): void {
   if (args.prefetchSize !== 0) {
     throw new ConnectionError(NOT_IMPLEMENTED, `prefetch_size!=0 (${args.prefetchSize})`);
   }
-  if (args.global) channel.setChannelPrefetch(args.prefetchCount);
+  if (args.global) channel.context.zone.run(() => channel.setChannelPrefetch(args.prefetchCount));
   else channel.prefetch = args.prefetchCount;
   writeBasicQosOk(channel.connection.writer(), channel.number);
 }
@@ -65,8 +66,11 @@ function cancel(channel: Channel, frame: FrameParser): void {
   const args = decodeBasicCancel(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   const consumer = channel.consumers.get(args.consumerTag);
   if (consumer !== undefined) {
-    channel.consumers.delete(args.consumerTag);
-    context.zone.run(() => consumer.queue.cancel(consumer));
+    context.zone.run(() => {
+      settleTurn(consumer.queue);
+      channel.forget(consumer);
+      consumer.queue.cancel(consumer);
+    });
   }
   if (!args.nowait) writeBasicCancelOk(connection.writer(), number, args.consumerTag);
 }

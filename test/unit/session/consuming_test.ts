@@ -100,13 +100,13 @@ Deno.test("qos per channel counts neither basic.get nor consumers without acks",
   fill(channel, "free", 2);
   channel.get("q");
   channel.qos(2, true);
-  channel.consume("q");
-  assertEquals(bodies(channel), "2 3");
   channel.consume("free", { noAck: true });
   assertEquals(bodies(channel), "1 2");
+  channel.consume("q");
+  assertEquals(bodies(channel), "2 3");
   channel.ack(1);
   assertEquals(bodies(channel), "");
-  channel.ack(2);
+  channel.ack(4);
   assertEquals(bodies(channel), "4");
 });
 
