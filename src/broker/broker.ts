@@ -72,6 +72,10 @@ export class Broker {
   /** Some of them can be taken. */
   #hasDue = false;
   #lastQueueId = 0;
+  /** What waited for a read that has ended. */
+  #resumable: (() => void)[] = [];
+  /** What the open batch held when housekeeping was done: entries of which no client is told. */
+  #keptBatchBytes = 0;
 
   constructor(options: BrokerOptions) {
     this.store = options.store;
@@ -96,12 +100,30 @@ export class Broker {
     this.#lastQueueId = Math.max(this.#lastQueueId, lastQueueId);
   }
 
-  /** Starts a turn at broker time `nowMs` and runs the timers that are due, at most a budget of them. */
+  /**
+   * Starts a turn at broker time `nowMs`, runs the timers that are due, at most a budget of them, and
+   * what has waited for a read.
+   */
   beginTurn(nowMs: number): void {
     this.nowMs = Math.max(this.nowMs, nowMs);
     this.expirySweeps.begin();
     this.scheduler.runDue(this.nowMs, TIMERS_PER_TURN_MAX);
     if (this.#dueRetries.size > 0) this.#takeDue();
+    if (this.#resumable.length > 0) this.#resume();
+  }
+
+  /**
+   * Runs `resume` when the next turn begins. Reads end between turns or behind the commit of one; what
+   * goes on then changes queues as a frame does, and has to be written before a client sees its effect.
+   */
+  resumeInTurn(resume: () => void): void {
+    this.#resumable.push(resume);
+  }
+
+  #resume(): void {
+    const resumable = this.#resumable;
+    this.#resumable = [];
+    for (const resume of resumable) resume();
   }
 
   /** Delayed messages of a queue are due, or need not wait any more for others that are. */
@@ -136,6 +158,7 @@ export class Broker {
     this.store.commit(this.nowMs);
     this.unsafeDelays.look(this.store);
     this.#hasHousekeeping = this.store.maintain(this.nowMs);
+    this.#keptBatchBytes = this.store.openBatchBytes;
     const limit = this.limits.memoryBytesMax;
     const threshold = this.#isMemoryBlocked ? limit * MEMORY_RESUME_RATIO : limit;
     this.#isMemoryBlocked = this.memoryBytes > threshold;
@@ -154,6 +177,14 @@ export class Broker {
     if (before === null) this.#blockedSinceMs = nowMs;
     const { memoryBytesMax } = limits;
     this.logger.log("info", "publishers are blocked", { reason, memoryBytes, memoryBytesMax });
+  }
+
+  /**
+   * Called before anything is sent to clients: what has been entered since the turn's batch ended, when a
+   * channel or connection failed while it was answered, is written as well.
+   */
+  writeRest(): void {
+    if (this.store.openBatchBytes !== this.#keptBatchBytes) this.store.commit(this.nowMs);
   }
 
   /** Bytes of memory held for messages, wherever they are. */
@@ -175,7 +206,7 @@ export class Broker {
   /** Whether another turn should follow soon although nothing new has come. */
   get hasMoreWork(): boolean {
     return this.deadLetters.count > 0 || this.#hasHousekeeping || this.#scheduled.length > 0 ||
-      this.#hasDue || this.expirySweeps.hasWork ||
+      this.#hasDue || this.#resumable.length > 0 || this.expirySweeps.hasWork ||
       this.scheduler.nextDueMs() <= this.nowMs;
   }
 

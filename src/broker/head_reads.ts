@@ -3,30 +3,29 @@
 
 import { ChannelError } from "../amqp/errors.ts";
 import { RESOURCE_ERROR } from "../amqp/reply_code.ts";
-import type { ReadWaiter } from "../store/port.ts";
 import { describe } from "./names.ts";
 import type { Queue } from "./queue.ts";
 
 /** Waits for the head of one queue. */
 export class HeadReads {
   readonly #queue: Queue;
-  #waiters: ReadWaiter[] = [];
+  #waiting: (() => void)[] = [];
   #failure: Error | null = null;
 
   constructor(queue: Queue) {
     this.#queue = queue;
   }
 
-  /** Tells `waiter` once when the head has been read, or cannot be. */
-  wait(waiter: ReadWaiter): void {
-    this.#waiters.push(waiter);
+  /** Calls `resume` once, in a turn that begins after the head has been read or could not be. */
+  wait(resume: () => void): void {
+    this.#waiting.push(resume);
   }
 
   /** The head is there. */
   arrived(): void {
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const waiter of waiters) waiter.readArrived();
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resume of waiting) this.#queue.broker.resumeInTurn(resume);
   }
 
   /** The head cannot be read: nothing can be taken out of the queue until it is purged. */

@@ -261,9 +261,9 @@ export class Queue implements ReadWaiter {
     this.readArrived();
   }
 
-  /** Tells `waiter` once when a `get` that was pending may be tried again. */
-  whenRead(waiter: ReadWaiter): void {
-    this.#reads.wait(waiter);
+  /** Calls `resume` once, at the beginning of a turn, when a `get` that was pending may be tried again. */
+  whenRead(resume: () => void): void {
+    this.#reads.wait(resume);
   }
 
   // --- what becomes of messages that were out; decided by settlement.ts

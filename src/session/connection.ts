@@ -205,9 +205,6 @@ export class Connection implements Owner {
 
   /** The one write of the turn, and what follows from how much the transport took. */
   flush(): void {
-    if (this.#failure !== null && this.state < STATE_CLOSING) {
-      handleInternalFailure(this, this.#failure);
-    }
     this.#isTouched = false;
     if (this.state === STATE_CLOSED && !this.#endsAfterFlush) {
       this.outbox.discard();
@@ -283,8 +280,14 @@ export class Connection implements Owner {
 
   /** Something was thrown where the connection cannot be ended: it is when the turn is over. */
   failLater(error: unknown): void {
-    this.#failure ??= error;
-    this.touch();
+    if (this.#failure !== null) return;
+    this.#failure = error;
+    this.context.failing.push(this);
+  }
+
+  /** Ends the connection for what `failLater` was told. */
+  endFailed(): void {
+    if (this.state < STATE_CLOSING) handleInternalFailure(this, this.#failure);
   }
 
   /** Sends connection.close and waits for close-ok. */

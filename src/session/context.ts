@@ -66,6 +66,8 @@ export class SessionContext {
   readonly confirming: Channel[] = [];
   /** Connections whose consumers were refused a delivery because of the outbox. */
   readonly refused: Connection[] = [];
+  /** Connections that failed while they were written to. */
+  readonly failing: Connection[] = [];
   /** Connections that are not read because memory is short. */
   readonly blocked: Connection[] = [];
   /** Frames whose answer waits for the store. */
@@ -124,7 +126,16 @@ export class SessionContext {
     confirming.length = kept;
   }
 
-  /** The one write of every connection that has something to say. */
+  /** Ends the connections that failed in this turn. What they give back is still to be written. */
+  endFailing(): void {
+    for (const connection of this.failing) connection.endFailed();
+    this.failing.length = 0;
+  }
+
+  /**
+   * The one write of every connection that has something to say. It changes nothing in the broker: all
+   * that clients see now has been written.
+   */
   flush(): void {
     const { touched, refused } = this;
     // A connection that is dropped while others are flushed may be touched once more.

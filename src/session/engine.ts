@@ -228,6 +228,10 @@ export class Engine {
     this.#broker.endTurn();
     zone.isBroker = false;
     this.#context.settle();
+    this.#context.endFailing();
+    zone.isBroker = true;
+    this.#broker.writeRest();
+    zone.isBroker = false;
     this.#context.flush();
     this.#isInTurn = false;
     if (this.#context.hasMoreWork || this.#broker.hasMoreWork) this.#askSoon();

@@ -1,11 +1,13 @@
 // Frames that cannot be answered in their turn: the store has to make a batch safe or to read a
 // message first. The connection's later frames wait behind them, so that answers keep their order.
-// Handlers begin a wait, the context resumes it when a turn ends.
+// Handlers begin a wait. The context answers what waits for a batch when a turn ends; the broker has
+// what waits for a read tried again when a turn begins.
 
 import { ConnectionError } from "../amqp/errors.ts";
 import { RESOURCE_ERROR } from "../amqp/reply_code.ts";
 import type { Queue } from "../broker/queue.ts";
 import type { Channel } from "./channel.ts";
+import { handleFailure } from "./failure.ts";
 import { HOLD_STORE } from "./input.ts";
 
 /** A frame whose answer waits. */
@@ -16,9 +18,6 @@ export interface StoreWait {
   /** Answers; runs when the turn ends in which the batch is safe. */
   readonly resume: () => void;
 }
-
-// Batches count from 1.
-const ANY_BATCH = 0;
 
 /** The frame being handled is answered once a batch is safe. */
 export function waitForBatch(wait: StoreWait): void {
@@ -64,13 +63,24 @@ export function answerWhenUndefined(channel: Channel, write: () => void): void {
   });
 }
 
-/** The frame being handled is tried again once the head of `queue` has been read. */
-export function waitForRead(queue: Queue, channel: Channel, resume: () => void): void {
+/**
+ * The frame being handled is tried again once the head of `queue` has been read, in a turn of its own and
+ * not when others are answered: what it takes has to be written first, as it is for any frame.
+ */
+export function waitForRead(queue: Queue, channel: Channel, retry: () => void): void {
   const { connection, context } = channel;
+  const { zone } = context;
   connection.hold(HOLD_STORE);
-  const readArrived = () => {
-    context.storeWaits.push({ channel, resume, batch: ANY_BATCH });
+  const resume = () => {
+    if (channel.isReleased) return;
+    zone.isBroker = false;
+    connection.unhold(HOLD_STORE);
+    try {
+      retry();
+    } catch (error) {
+      handleFailure(connection, error);
+    }
+    zone.isBroker = true;
   };
-  // The queue has dealt with a message that cannot be read: the next attempt finds out how.
-  context.zone.run(() => queue.whenRead({ readArrived, readFailed: readArrived }));
+  zone.run(() => queue.whenRead(resume));
 }

@@ -257,6 +257,10 @@ export class FileStore implements Store, LogListener {
     return this.#log.batch.isEmpty;
   }
 
+  get openBatchBytes(): number {
+    return this.#log.batch.out.byteCount;
+  }
+
   wantSync(): void {
     this.#log.wantSync();
   }

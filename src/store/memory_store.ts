@@ -90,6 +90,10 @@ export class MemoryStore implements Store {
     return true;
   }
 
+  get openBatchBytes(): number {
+    return 0;
+  }
+
   wantSync(): void {
     // Every batch is safe when it ends.
   }

@@ -190,6 +190,8 @@ export interface Store {
   readonly openBatch: number;
   /** Whether the open batch holds nothing so far. */
   readonly isBatchEmpty: boolean;
+  /** Bytes of the open batch. */
+  readonly openBatchBytes: number;
   /** Somebody waits for the open batch: it is to be safe soon. */
   wantSync(): void;
   /** Ends the turn's batch at broker time `nowMs`. */
