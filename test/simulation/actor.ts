@@ -119,6 +119,7 @@ export class Actor {
     if (key === M.CONNECTION_BLOCKED || key === M.CONNECTION_UNBLOCKED) return;
     if (key === M.CONNECTION_CLOSE || key === M.CHANNEL_CLOSE) {
       if (this.#expectedCloses.delete(`${channel} ${name}`)) return;
+      if (this.#channels.get(channel)?.endsPartially(args.replyText)) return;
       throw new BrokenPromise(`${this.name} did not expect ${name}: ${args.replyText}`);
     }
     const open = this.#channels.get(channel);
@@ -242,7 +243,10 @@ export class Actor {
 
   #endTransaction(channel: SimChannel): void {
     if (channel.mode !== "tx") return;
-    if (this.#chance(70)) channel.commit();
-    else channel.rollback();
+    if (!this.#chance(70)) return channel.rollback();
+    channel.commit();
+    if (!channel.isEnded) return;
+    channel.channel.send(M.CHANNEL_CLOSE_OK);
+    this.#channels.delete(channel.channel.number);
   }
 }

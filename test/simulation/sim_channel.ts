@@ -37,10 +37,14 @@ export class SimChannel {
   /** Deliveries not settled, by tag; tags rise. */
   readonly outstanding: Map<number, Copy> = new Map();
   readonly consumers: Map<string, { plan: QueuePlan; noAck: boolean }> = new Map();
+  /** The broker has closed it, because a commit could be carried out only in part. */
+  isEnded = false;
   readonly #ledger: Ledger;
   readonly #unconfirmed = new Map<number, SentPublish>();
   #publishCount = 0;
   #heldPublishes: SentPublish[] = [];
+  /** Whether the commit under way has a publish that a full queue may refuse. */
+  #mayBePartial = false;
   #heldSettlements: HeldSettlement[] = [];
 
   constructor(channel: ClientChannel, mode: Mode, name: string, ledger: Ledger) {
@@ -180,7 +184,23 @@ export class SimChannel {
       this.#becomesCertain(sent);
     }
     for (const { copies, how } of settlements) this.#apply(copies, how);
-    this.channel.rpc(M.TX_COMMIT, {}, M.TX_COMMIT_OK);
+    this.#mayBePartial = publishes.some((sent) => sent.copies.some((copy) => copy.plan.refuses));
+    this.channel.send(M.TX_COMMIT);
+    // An end that a full queue has caused is the answer.
+    if (this.isEnded) return;
+    this.channel.client.expect(M.TX_COMMIT_OK, this.channel.number);
+    this.#mayBePartial = false;
+  }
+
+  /**
+   * The broker closes the channel: whether that is its answer to a commit of which a full queue has
+   * refused a part. The rest of the commit holds; what is outstanding goes back.
+   */
+  endsPartially(replyText: string): boolean {
+    if (!this.#mayBePartial || !replyText.endsWith("partial tx completion")) return false;
+    this.isEnded = true;
+    this.ending();
+    return true;
   }
 
   rollback(): void {
