@@ -187,7 +187,7 @@ export class Server {
       ...http,
       handler: (request, peer) => app.fetch(request, { peerHost: peer.host }),
     });
-    this.#sampler = setInterval(() => app.sample(), SAMPLE_INTERVAL_MS);
+    this.#sampler = setInterval(() => void app.sample(), SAMPLE_INTERVAL_MS);
   }
 
   #createApp(): ManagementApp {
@@ -199,6 +199,8 @@ export class Server {
       turn: (run) => this.engine.turn(run),
       totals: () => this.#totals(),
       monotonicMs: () => clock.monotonicMs(),
+      // A timer lets the sockets in on every runtime.
+      pause: (delayMs) => new Promise((resolve) => setTimeout(resolve, delayMs)),
       residentBytes: () => runtime.process.residentBytes(),
       storage: () => this.#storage?.info() ?? null,
     });

@@ -9,21 +9,26 @@ import { queuesApi } from "./api/queues.ts";
 import { basicAuth } from "./auth.ts";
 import type { ManagementContext, ManagementEnv, RequestOrigin } from "./context.ts";
 import { metricsText } from "./metrics.ts";
+import { ListDesk } from "./list_desk.ts";
 import { methodNotAllowed, notFound, Problem } from "./problems.ts";
 import { PROMETHEUS_TYPE } from "./prometheus_text.ts";
 import { RateBook } from "./rates.ts";
+import { Pace, Slices } from "./slices.ts";
 
 /** The API of one node. */
 export interface ManagementApp {
   /** Answers one request; never rejects. */
   fetch(request: Request, origin: RequestOrigin): Response | Promise<Response>;
-  /** Takes a sample for the rates; to be called every `SAMPLE_INTERVAL_MS`. */
-  sample(): void;
+  /** Takes a sample for the rates; to be called every `SAMPLE_INTERVAL_MS`. Never rejects. */
+  sample(): Promise<void>;
 }
 
 /** Makes the API of a node. */
 export function createApp(context: ManagementContext): ManagementApp {
   const rates = new RateBook(() => context.monotonicMs());
+  const pause = (delayMs: number) => context.pause(delayMs);
+  const slices = new Slices(pause);
+  const desk = new ListDesk({ pause, nowMs: () => context.monotonicMs() });
   const app = new Hono<ManagementEnv>();
   app.onError((error) => answerError(error, context));
   app.notFound(() => notFound().response());
@@ -36,13 +41,16 @@ export function createApp(context: ManagementContext): ManagementApp {
   app.use("/api/*", basicAuth(context));
   app.use("/metrics", basicAuth(context));
   app.route("/api/overview", overviewApi(context, rates));
-  app.route("/api/queues", queuesApi(context, rates));
+  app.route("/api/queues", queuesApi({ context, slices, desk }, rates));
   app.get("/metrics", (c) => {
     c.header("content-type", PROMETHEUS_TYPE);
     return c.body(context.turn(() => metricsText(context)));
   });
   refuseOtherMethods(app);
-  return { fetch: (request, origin) => app.fetch(request, origin), sample: () => rates.sample() };
+  return {
+    fetch: (request, origin) => app.fetch(request, origin),
+    sample: () => rates.sample(new Pace(slices)),
+  };
 }
 
 const READ_ONLY = ["/api/health", "/api/overview", "/api/queues", "/metrics"];

@@ -61,6 +61,8 @@ export interface ManagementContext {
   totals(): ConnectionTotals;
   /** Milliseconds on a clock that never goes back, for rates. */
   monotonicMs(): number;
+  /** Resolves after so many ms of real time; 0 lets every socket be looked at once. */
+  pause(delayMs: number): Promise<void>;
   /** Memory of the whole process, bytes. */
   residentBytes(): number;
   /** The data folder; null when everything is in memory. */

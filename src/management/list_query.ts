@@ -1,11 +1,21 @@
 // The query every list understands: page, page_size, name, use_regex, sort, sort_reverse and columns.
-// Handlers read it once and hand it their items; it never knows what a list is of.
+// Handlers read it once; list_answer.ts makes a list as it says. Everything in it has a limit, because it
+// is worked off for every item. It never knows what a list is of.
 
 import { LinearPattern, PatternError } from "../lib/pattern/linear_pattern.ts";
 import { badRequest, Problem } from "./problems.ts";
 
 const PAGE_SIZE_DEFAULT = 100;
 const PAGE_SIZE_MAX = 500;
+/** Longest filter of names; a name has at most 255 bytes. */
+const FILTER_LENGTH_MAX = 256;
+/** Most work that a pattern may be for each character of a name. */
+const PATTERN_STEPS_MAX = 1_500;
+const COLUMN_COUNT_MAX = 100;
+const PATH_LENGTH_MAX = 255;
+const PATH_DEPTH_MAX = 5;
+/** Texts that begin alike for so long count as equal. */
+const SORT_TEXT_MAX = 255;
 
 /** One page of a list. */
 export interface Page {
@@ -14,11 +24,15 @@ export interface Page {
   readonly size: number;
 }
 
+/** Says whether a name is wanted, and how many steps it took to find out. */
+export type NameFilter = (name: string) => { matches: boolean; steps: number };
+
 /** What a client wants to see of a list. */
 export interface ListQuery {
   /** Null for the whole list as a plain array. */
   readonly page: Page | null;
-  readonly matches: (name: string) => boolean;
+  /** Null when every name will do. */
+  readonly filter: NameFilter | null;
   /** Dotted path of the value to sort by. */
   readonly sort: string | null;
   readonly isReverse: boolean;
@@ -33,8 +47,8 @@ export type QueryReader = (name: string) => string | undefined;
 export function readListQuery(query: QueryReader): ListQuery {
   return {
     page: readPage(query),
-    matches: readFilter(query("name"), query("use_regex") === "true"),
-    sort: query("sort") || null,
+    filter: readFilter(query("name"), query("use_regex") === "true"),
+    sort: readSort(query("sort")),
     isReverse: query("sort_reverse") === "true",
     columns: readColumns(query("columns")),
   };
@@ -58,58 +72,59 @@ function readCount(name: string, text: string, max: number): number {
   throw badRequest(`${name} must be a whole number ${range}`);
 }
 
-function readFilter(name: string | undefined, isPattern: boolean): (name: string) => boolean {
-  if (name === undefined || name === "") return () => true;
-  if (!isPattern) {
-    const wanted = name.toLowerCase();
-    return (candidate) => candidate.toLowerCase().includes(wanted);
+function readFilter(name: string | undefined, isPattern: boolean): NameFilter | null {
+  if (name === undefined || name === "") return null;
+  if (name.length > FILTER_LENGTH_MAX) {
+    throw badRequest(`name must have at most ${FILTER_LENGTH_MAX} characters`);
   }
+  if (isPattern) return readPattern(name);
+  const wanted = name.toLowerCase();
+  return (candidate) => ({ matches: candidate.toLowerCase().includes(wanted), steps: 1 });
+}
+
+function readPattern(source: string): NameFilter {
+  let pattern: LinearPattern;
   try {
-    const pattern = new LinearPattern(name, { ignoreCase: true });
-    return (candidate) => pattern.test(candidate);
+    pattern = new LinearPattern(source, { ignoreCase: true });
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;
     throw badRequest(`name is not a usable regular expression: ${error.message}`);
   }
+  if (pattern.stepsPerCharacterMax > PATTERN_STEPS_MAX) {
+    throw badRequest("name is not a usable regular expression: it takes too many steps");
+  }
+  return (candidate) => {
+    const matches = pattern.test(candidate);
+    return { matches, steps: pattern.lastSteps };
+  };
+}
+
+function readSort(path: string | undefined): string | null {
+  if (!path) return null;
+  assertPath("sort", path);
+  return path;
 }
 
 function readColumns(text: string | undefined): readonly string[] | null {
-  const columns = (text ?? "").split(",").filter((column) => column !== "");
-  return columns.length === 0 ? null : columns;
-}
-
-/** How a list is made from items of any kind. */
-export interface ListSource<T> {
-  readonly items: readonly T[];
-  nameOf(item: T): string;
-  /** The item as JSON; called for what is shown, and for everything when it is sorted by a value. */
-  show(item: T): Record<string, unknown>;
-}
-
-/** The answer to a list request: a plain array, or a page with its counts. */
-export function answerList<T>(query: ListQuery, source: ListSource<T>): unknown {
-  const filtered = source.items.filter((item) => query.matches(source.nameOf(item)));
-  const { page } = query;
-  const show = (item: T) => pick(source.show(item), query.columns);
-  if (query.sort !== null) {
-    const sorted = sortBy(filtered.map((item) => source.show(item)), query.sort, query.isReverse);
-    const shown = (page === null ? sorted : cut(sorted, page)).map((json) =>
-      pick(json, query.columns)
-    );
-    return page === null ? shown : pageOf(shown, page, counts(source, filtered));
+  const columns = new Set((text ?? "").split(",").filter((column) => column !== ""));
+  if (columns.size > COLUMN_COUNT_MAX) {
+    throw badRequest(`columns must be at most ${COLUMN_COUNT_MAX}`);
   }
-  if (query.isReverse) filtered.reverse();
-  if (page === null) return filtered.map(show);
-  return pageOf(cut(filtered, page).map(show), page, counts(source, filtered));
+  for (const column of columns) assertPath("columns", column);
+  return columns.size === 0 ? null : [...columns];
 }
 
-interface Counts {
+function assertPath(name: string, path: string): void {
+  if (path.length <= PATH_LENGTH_MAX && path.split(".").length <= PATH_DEPTH_MAX) return;
+  throw badRequest(
+    `${name} must have at most ${PATH_LENGTH_MAX} characters and ${PATH_DEPTH_MAX} parts`,
+  );
+}
+
+/** How many items there are: those whose names are wanted, and all. */
+export interface Counts {
   readonly filteredCount: number;
   readonly totalCount: number;
-}
-
-function counts<T>(source: ListSource<T>, filtered: readonly T[]): Counts {
-  return { filteredCount: filtered.length, totalCount: source.items.length };
 }
 
 /** A page with its counts, the shape every paged list has. */
@@ -132,20 +147,16 @@ export function assertPageExists(page: Page, length: number): void {
   throw new Problem(400, "page_out_of_range", `Page out of range, ${place}`);
 }
 
-function cut<T>(items: readonly T[], page: Page): readonly T[] {
-  assertPageExists(page, items.length);
-  const start = (page.number - 1) * page.size;
-  return items.slice(start, start + page.size);
-}
-
 type Json = Record<string, unknown>;
 
-function sortBy(items: Json[], path: string, isReverse: boolean): Json[] {
-  const direction = isReverse ? -1 : 1;
-  return items
-    .map((item) => ({ item, value: valueAt(item, path) }))
-    .sort((a, b) => direction * compare(a.value, b.value))
-    .map(({ item }) => item);
+/** A value that items can be sorted by. */
+export type SortValue = number | string | null;
+
+/** What is at a dotted path, as a value to sort by. */
+export function sortValueAt(item: Json, path: string): SortValue {
+  const value = valueAt(item, path);
+  if (value === undefined || value === null) return null;
+  return typeof value === "number" ? value : String(value).slice(0, SORT_TEXT_MAX);
 }
 
 function valueAt(item: unknown, path: string): unknown {
@@ -157,18 +168,15 @@ function valueAt(item: unknown, path: string): unknown {
   return value;
 }
 
-// Nothing sorts before numbers and numbers before text, so that a column of both has one order.
-function compare(a: unknown, b: unknown): number {
+/** Nothing sorts before numbers and numbers before text, so that a column of both has one order. */
+export function compareValues(a: SortValue, b: SortValue): number {
   const ranks = rank(a) - rank(b);
-  if (ranks !== 0) return ranks;
-  if (typeof a === "number" && typeof b === "number") return a - b;
-  const left = String(a);
-  const right = String(b);
-  return left < right ? -1 : left > right ? 1 : 0;
+  if (ranks !== 0 || a === null || b === null) return ranks;
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function rank(value: unknown): number {
-  if (value === undefined || value === null) return 0;
+function rank(value: SortValue): number {
+  if (value === null) return 0;
   return typeof value === "number" ? 1 : 2;
 }
 

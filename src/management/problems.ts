@@ -2,7 +2,7 @@
 // Handlers throw one, app.ts answers with it; what is thrown otherwise is a bug and becomes a 500.
 
 /** Statuses that are answered with a problem. */
-export type ProblemStatus = 400 | 401 | 403 | 404 | 405;
+export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 503;
 
 /** A refused request. */
 export class Problem extends Error {
@@ -51,4 +51,9 @@ export function notAuthorised(reason: string): Problem {
 /** The thing is there and cannot be used that way. */
 export function methodNotAllowed(allowed: string): Problem {
   return new Problem(405, "method_not_allowed", "Method Not Allowed", { allow: allowed });
+}
+
+/** The node has enough to do; the same request may succeed later. */
+export function tooBusy(reason: string): Problem {
+  return new Problem(503, "too_busy", reason, { "retry-after": "1" });
 }

@@ -2,11 +2,16 @@
 // the difference of the last two samples. What nobody has asked for in a while is not sampled, so a
 // hundred thousand queues cost nothing. server.ts drives it; it owns no timer.
 
+import type { Pace } from "./slices.ts";
+
 /** Counters of one thing at one moment. */
 export type Counters = Readonly<Record<string, number>>;
 
 /** How often server.ts calls {@linkcode RateBook.sample}. */
 export const SAMPLE_INTERVAL_MS = 5_000;
+
+/** Work of the sample of one thing. */
+const SAMPLE_UNITS = 5;
 
 const FORGET_AFTER_MS = 60_000;
 
@@ -22,6 +27,7 @@ interface Track {
 export class RateBook {
   readonly #tracks = new Map<object, Track>();
   readonly #nowMs: () => number;
+  #isSampling = false;
 
   /** Reads time, ms, on a clock that never goes back. */
   constructor(nowMs: () => number) {
@@ -46,12 +52,23 @@ export class RateBook {
     return {};
   }
 
-  /** Takes a sample of everything that is looked at and forgets the rest. */
-  sample(): void {
-    const nowMs = this.#nowMs();
-    for (const [subject, track] of this.#tracks) {
-      if (nowMs - track.askedMs > FORGET_AFTER_MS) this.#tracks.delete(subject);
-      else take(track, nowMs);
+  /**
+   * Takes a sample of everything that is looked at and forgets the rest, in bounded steps. What one
+   * sample does not get done before the next is due, that one leaves to it.
+   */
+  async sample(pace: Pace): Promise<void> {
+    if (this.#isSampling) return;
+    this.#isSampling = true;
+    try {
+      await pace.next();
+      for (const [subject, track] of this.#tracks) {
+        const nowMs = this.#nowMs();
+        if (nowMs - track.askedMs > FORGET_AFTER_MS) this.#tracks.delete(subject);
+        else take(track, nowMs);
+        if (pace.spend(SAMPLE_UNITS)) await pace.next();
+      }
+    } finally {
+      this.#isSampling = false;
     }
   }
 }

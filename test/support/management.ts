@@ -41,6 +41,8 @@ export class TestManagement {
   turnCount = 0;
   residentBytes = 123_456;
   storage: StorageInfo | null = null;
+  /** What a pause of the API's long work is; a test may put another one here. */
+  pause: (delayMs: number) => Promise<void> = () => Promise.resolve();
 
   constructor(users: readonly UserConfig[] = USERS) {
     const logger = {
@@ -67,6 +69,7 @@ export class TestManagement {
       },
       totals: () => ({ connectionCount: 3, channelCount: 4 }),
       monotonicMs: () => this.monotonicMs,
+      pause: (delayMs) => this.pause(delayMs),
       residentBytes: () => this.residentBytes,
       storage: () => this.storage,
     });

@@ -28,11 +28,16 @@ export interface PatternOptions {
 export class LinearPattern {
   readonly #program: Piece;
   readonly #ignoreCase: boolean;
+  /** Steps that a character of a text can take at most. */
+  readonly stepsPerCharacterMax: number;
+  /** Steps that the last test took. */
+  lastSteps = 0;
 
   /** Compiles `source`; throws `PatternError` when it is wrong or cannot be matched in linear time. */
   constructor(source: string, options: PatternOptions = {}) {
     this.#program = parsePattern(source);
     this.#ignoreCase = options.ignoreCase ?? false;
+    this.stepsPerCharacterMax = this.#program.reduce((sum, { set }) => sum + 1 + stepsOf(set), 0);
   }
 
   /** Whether the pattern matches anywhere in the text. */
@@ -42,14 +47,18 @@ export class LinearPattern {
     const seenAt = new Int32Array(program.length).fill(-1);
     let current: number[] = [];
     let next: number[] = [];
+    this.lastSteps = 0;
     for (let at = 0; at <= characters.length; at++) {
       const place = { characters, at, seenAt };
+      this.lastSteps += 1 + current.length;
       // A match may begin at every character.
       if (follow(program, 0, place, current)) return true;
       if (at === characters.length) return false;
       const after = { characters, at: at + 1, seenAt };
       for (const index of current) {
-        if (!this.#takes(program[index]!.set!, characters[at]!)) continue;
+        const set = program[index]!.set!;
+        this.lastSteps += stepsOf(set);
+        if (!this.#takes(set, characters[at]!)) continue;
         if (follow(program, index + 1, after, next)) return true;
       }
       [current, next] = [next, current];
@@ -66,6 +75,11 @@ export class LinearPattern {
     if (set.isNegated) return holds(set, lower) && holds(set, upper);
     return holds(set, codePoint) || holds(set, lower) || holds(set, upper);
   }
+}
+
+// Every range may have to be looked at, for a letter in both its cases.
+function stepsOf(set: CharacterSet | null): number {
+  return set === null ? 0 : 3 * set.ranges.length;
 }
 
 interface Place {

@@ -1,11 +1,14 @@
 // GET /api/queues, /api/queues/:vhost and /api/queues/:vhost/:queue: queues and, marked internal, the
-// retry queues that belong to them. Reads only; every answer is made within one turn.
+// retry queues that belong to them. Reads only; one queue is read within one turn, a list in many, so that
+// a queue that changes meanwhile is shown as it is when its line is made.
 
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { Queue } from "../../broker/queue.ts";
 import type { VHost } from "../../broker/vhost.ts";
-import type { ManagementContext, ManagementEnv } from "../context.ts";
-import { answerList, pick, type QueryReader, readListQuery } from "../list_query.ts";
+import { isRetryQueueName, RETRY_PREFIX } from "../../broker/names.ts";
+import type { ManagementEnv } from "../context.ts";
+import { answerList, type ListRoom, type ListSource } from "../list_answer.ts";
+import { pick, type QueryReader, readListQuery } from "../list_query.ts";
 import { notFound } from "../problems.ts";
 import {
   queueDetailsJson,
@@ -24,19 +27,23 @@ interface QueueEntry {
 }
 
 /** The queue endpoints. */
-export function queuesApi(context: ManagementContext, rates: RateBook): Hono<ManagementEnv> {
+export function queuesApi(room: Omit<ListRoom, "isHead">, rates: RateBook): Hono<ManagementEnv> {
+  const { context } = room;
   const { broker } = context;
   const options: QueueJsonOptions = { nodeName: context.node.name, rates };
   const vhostNamed = (name: string): VHost => broker.vhosts.get(name) ?? fail();
-  const list = (vhosts: Iterable<VHost>, query: QueryReader) => {
-    const wanted = readListQuery(query);
-    return context.turn(() => answerList(wanted, listSource(vhosts, options)));
+  const list = (c: Context<ManagementEnv>, vhosts: () => Iterable<VHost>) => {
+    const query = readListQuery((name) => c.req.query(name));
+    return answerList(query, listSource(vhosts, options), {
+      ...room,
+      isHead: c.req.method === "HEAD",
+    });
   };
   return new Hono<ManagementEnv>()
-    .get("/", (c) => c.json(list(broker.vhosts.values(), (name) => c.req.query(name))))
+    .get("/", (c) => list(c, () => broker.vhosts.values()))
     .get("/:vhost", (c) => {
       const vhost = vhostNamed(c.req.param("vhost"));
-      return c.json(list([vhost], (name) => c.req.query(name)));
+      return list(c, () => [vhost]);
     })
     .get("/:vhost/:queue", (c) => {
       const { columns } = readListQuery((name) => c.req.query(name));
@@ -55,13 +62,17 @@ function fail(): never {
   throw notFound();
 }
 
-function listSource(vhosts: Iterable<VHost>, options: QueueJsonOptions) {
-  const items = [...vhosts].sort((a, b) => order(a.name, b.name)).flatMap(entriesOf);
+function listSource(
+  vhosts: () => Iterable<VHost>,
+  options: QueueJsonOptions,
+): ListSource<QueueEntry> {
   return {
-    items,
-    nameOf: (entry: QueueEntry) => entry.name,
-    show: (entry: QueueEntry) =>
-      entry.isRetryQueue ? retryQueueJson(entry.queue, options) : queueJson(entry.queue, options),
+    items: () => [...vhosts()].flatMap(entriesOf),
+    compare: (a, b) => order(a.queue.vhost.name, b.queue.vhost.name) || order(a.name, b.name),
+    nameOf: (entry) => entry.name,
+    exists: ({ queue }) => !queue.isDeleted,
+    show: ({ queue, isRetryQueue }) =>
+      isRetryQueue ? retryQueueJson(queue, options) : queueJson(queue, options),
   };
 }
 
@@ -72,7 +83,7 @@ function entriesOf(vhost: VHost): QueueEntry[] {
     const name = queue.retryQueueName;
     if (name !== null) entries.push({ queue, name, isRetryQueue: true });
   }
-  return entries.sort((a, b) => order(a.name, b.name));
+  return entries;
 }
 
 function order(a: string, b: string): number {
@@ -86,8 +97,7 @@ function showQueue(
 ): Record<string, unknown> {
   const queue = vhost.queues.get(name);
   if (queue !== undefined) return queueDetailsJson(queue, options);
-  for (const primary of vhost.queues.values()) {
-    if (primary.retryQueueName === name) return retryQueueJson(primary, options);
-  }
-  throw notFound();
+  const primary = isRetryQueueName(name) ? vhost.queues.get(name.slice(RETRY_PREFIX.length)) : null;
+  if (primary?.retryQueueName !== name) throw notFound();
+  return retryQueueJson(primary, options);
 }

@@ -137,10 +137,10 @@ Deno.test("GET overview shows rates once two samples have been taken", async () 
   assertEquals(await rate(), 0);
   publish(20);
   management.monotonicMs += 5000;
-  management.app.sample();
+  await management.app.sample();
   assertEquals(await rate(), 4);
   management.monotonicMs += 5000;
-  management.app.sample();
+  await management.app.sample();
   assertEquals(await rate(), 0);
   const queue = await management.get("/api/queues/%2F/q");
   assertEquals(queue.message_stats.publish, 27);

@@ -1,6 +1,13 @@
 // Queues and their retry queues as JSON.
 
-import { assertEquals, assertMatch } from "@std/assert";
+import {
+  assertEquals,
+  assertGreaterOrEqual,
+  assertLess,
+  assertLessOrEqual,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { CAUSE_REJECT } from "../../../../src/broker/retry.ts";
 import { TestChannel } from "../../../support/test_broker.ts";
 import { type AnyJson, TestManagement } from "../../../support/management.ts";
@@ -207,5 +214,143 @@ Deno.test("GET queues reads within turns of the broker", async () => {
   await management.get("/api/queues");
   await management.get("/api/queues/%2F/work");
   await management.get("/api/queues/%2F/work/retries");
-  assertEquals(management.turnCount, 3);
+  // The list takes one turn to see which queues there are, and one for each slice of them.
+  assertEquals(management.turnCount, 4);
+});
+
+/** A broker with so many queues, declared in no order. */
+function withQueues(count: number): TestManagement {
+  const management = new TestManagement();
+  for (let i = 0; i < count; i++) {
+    const number = String((i * 7919) % count).padStart(5, "0");
+    management.test.queue(`q${number}`, i % 1000 === 0 ? RETRY : {});
+  }
+  return management;
+}
+
+function turned<T>(management: TestManagement, run: () => Promise<T>): Promise<[T, number]> {
+  const before = management.turnCount;
+  return run().then((result) => [result, management.turnCount - before]);
+}
+
+Deno.test("GET queues makes a long list in many turns, and whole", async () => {
+  const management = withQueues(3000);
+  let pauseCount = 0;
+  management.pause = () => {
+    pauseCount++;
+    return Promise.resolve();
+  };
+  const [list, turnCount] = await turned(management, () => management.get("/api/queues"));
+  const names: string[] = list.map((queue: AnyJson) => queue.name);
+  assertEquals(names.length, 3003);
+  assertEquals(names, [...names].sort());
+  assertEquals(new Set(names).size, 3003);
+  assertEquals(list[10].vhost, "/");
+  assertGreaterOrEqual(turnCount, 30);
+  assertGreaterOrEqual(pauseCount, 30);
+});
+
+Deno.test("GET queues sorts a long list by a value in many turns", async () => {
+  const management = withQueues(2000);
+  for (const name of ["q00007", "q01999", "q00500"]) management.test.publish(name, "x");
+  management.test.turn();
+  const query = "sort=messages&sort_reverse=true&page=1&page_size=4&columns=name";
+  const [page, turnCount] = await turned(management, () => management.get(`/api/queues?${query}`));
+  const names = page.items.map((queue: AnyJson) => queue.name);
+  assertEquals(names, ["q00007", "q00500", "q01999", "amq.retry-q00000"]);
+  assertEquals([page.total_count, page.page_count], [2002, 501]);
+  assertGreaterOrEqual(turnCount, 20);
+});
+
+Deno.test("GET queues leaves out what goes while the list is made, and shows what is there", async () => {
+  const management = withQueues(1000);
+  const { vhost } = management.test;
+  let pauseCount = 0;
+  management.pause = () => {
+    if (++pauseCount === 3) {
+      for (const queue of [...vhost.queues.values()].slice(0, 900)) vhost.removeQueue(queue);
+    }
+    return Promise.resolve();
+  };
+  const list = await management.get("/api/queues");
+  assertGreaterOrEqual(list.length, 100);
+  assertLess(list.length, 600);
+  const none = new TestManagement();
+  assertEquals(await none.get("/api/queues"), []);
+});
+
+Deno.test("GET queues takes turns with itself: many lists together run one slice at a time", async () => {
+  const management = withQueues(1000);
+  const held: (() => void)[] = [];
+  management.pause = () => new Promise((resolve) => held.push(resolve));
+  const queries = ["", "?sort=messages", "?page=2", "?name=q0&use_regex=true", "?sort=name"];
+  const lists = Array.from(
+    { length: 20 },
+    (_, i) => management.get(`/api/queues${queries[i % queries.length]}`),
+  );
+  let isOver = false;
+  const all = Promise.all(lists).finally(() => isOver = true);
+  while (!isOver) {
+    const before = management.turnCount;
+    held.splice(0).forEach((resume) => resume());
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    // The first slice of a list sees what there is and may show some already.
+    assertLessOrEqual(management.turnCount - before, 2);
+  }
+  assertEquals((await all).length, 20);
+});
+
+Deno.test("GET queues refuses queries that would be work without end", async () => {
+  const management = withQueues(20);
+  const columns = Array.from({ length: 1500 }, (_, i) => `c${i}`).join(",");
+  const queries: [string, string][] = [
+    [`columns=${columns}`, "columns must be at most 100"],
+    [`columns=${"a.".repeat(6)}a`, "columns must have at most 255 characters and 5 parts"],
+    [`sort=${"a.".repeat(6)}a`, "sort must have at most 255 characters and 5 parts"],
+    [`sort=${"a".repeat(256)}`, "sort must have at most 255 characters and 5 parts"],
+    [`name=${"a".repeat(257)}`, "name must have at most 256 characters"],
+    [`name=${"(a|b)".repeat(52)}&use_regex=true`, "name must have at most 256 characters"],
+    ["name=(.?){200}(a|b|c){50}z$&use_regex=true", "it takes too many steps"],
+    ["name=[a-bd-ef-gh-i]{300}&use_regex=true", "it takes too many steps"],
+  ];
+  for (const [query, reason] of queries) {
+    const { status, json } = await management.request(`/api/queues?${query}`);
+    assertEquals([status, json.error], [400, "bad_request"], reason);
+    assertStringIncludes(json.reason, reason);
+  }
+  const few = Array.from({ length: 1500 }, (_, i) => `c${i % 3}`).join(",");
+  assertEquals((await management.request(`/api/queues?columns=name,${few}`)).status, 200);
+});
+
+Deno.test("GET queues compares many names with a pattern in slices, and gives up in the end", async () => {
+  const management = new TestManagement();
+  const name = "a".repeat(240);
+  for (let i = 0; i < 300; i++) management.test.queue(`${name}${i}`);
+  let pauseCount = 0;
+  management.pause = () => {
+    pauseCount++;
+    return Promise.resolve();
+  };
+  const slow = encodeURIComponent("(a?){190}(a|b){40}z$");
+  const path = `/api/queues?use_regex=true&name=${slow}`;
+  const { status } = await management.request(path);
+  assertEquals(status, 200);
+  // Each name is many steps, and after each there is a pause.
+  assertGreaterOrEqual(pauseCount, 250);
+});
+
+Deno.test("GET queues gives its seat back when the client goes or asks for no body", async () => {
+  const management = withQueues(200);
+  const headers = { authorization: `Basic ${btoa("guest:guest")}` };
+  for (const method of ["GET", "HEAD"]) {
+    for (let i = 0; i < 20; i++) {
+      const request = new Request("http://test/api/queues", { method, headers });
+      const response = await management.app.fetch(request, { peerHost: "127.0.0.1" });
+      assertEquals(response.status, 200);
+      const reader = response.body?.getReader();
+      if (i % 2 === 0) await reader?.read();
+      await reader?.cancel();
+    }
+  }
+  assertEquals((await management.get("/api/queues")).length, 201);
 });

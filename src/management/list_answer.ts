@@ -1,0 +1,227 @@
+// Makes the answer to a list request out of many items, in bounded steps beside the turns and without
+// ever holding the whole of it: names are filtered and sorted first, then the items that are shown become
+// text a piece at a time, as the client reads. The queue list uses it; list_query.ts says what was asked.
+
+import type { ManagementContext } from "./context.ts";
+import type { ListDesk, Seat } from "./list_desk.ts";
+import {
+  assertPageExists,
+  compareValues,
+  type ListQuery,
+  type Page,
+  pageOf,
+  pick,
+  type SortValue,
+  sortValueAt,
+} from "./list_query.ts";
+import { pacedSort } from "./paced_sort.ts";
+import { badRequest } from "./problems.ts";
+import { Pace, type Slices } from "./slices.ts";
+
+type Json = Record<string, unknown>;
+
+/** How a list is made from items of any kind. */
+export interface ListSource<T> {
+  /** Everything there is now, in no order. Called in a turn. */
+  items(): T[];
+  /** The order when nothing else is asked for. */
+  compare(a: T, b: T): number;
+  nameOf(item: T): string;
+  /** Whether it is still there. */
+  exists(item: T): boolean;
+  /** The item as JSON. Called in a turn. */
+  show(item: T): Json;
+}
+
+/** What lists share, a turn to read in, the slices and the seats; and whether nobody reads this one. */
+export interface ListRoom {
+  /** The answer is to have no body. */
+  readonly isHead: boolean;
+  readonly context: ManagementContext;
+  readonly slices: Slices;
+  readonly desk: ListDesk;
+}
+
+/** Work of showing an item, and of each column picked from it. */
+const SHOW_UNITS = 40;
+const COLUMN_UNITS = 1;
+/** Steps of a pattern that take about as long as a unit of work. */
+const PATTERN_STEPS_PER_UNIT = 20;
+/** Steps that one request may spend on its pattern, over all names. */
+const PATTERN_STEPS_MAX = 400_000_000;
+/** Text of a list is sent in pieces of about this many characters. */
+const PIECE_CHARACTERS = 65_536;
+/** Lists up to this length are answered in one piece. */
+const SHORT_COUNT_MAX = 50;
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** Answers a list request: a plain array, or a page with its counts. */
+export async function answerList<T>(
+  query: ListQuery,
+  source: ListSource<T>,
+  room: ListRoom,
+): Promise<Response> {
+  const seat = await room.desk.enter();
+  let isHandedOn = false;
+  try {
+    const list = new List(query, source, { room, seat });
+    const shown = await list.choose();
+    if (query.page !== null) return await list.page(shown, query.page);
+    if (shown.length <= SHORT_COUNT_MAX) return await list.whole(shown);
+    if (room.isHead) return new Response(null, { headers: JSON_TYPE });
+    isHandedOn = true;
+    return list.stream(shown);
+  } finally {
+    if (!isHandedOn) seat.leave();
+  }
+}
+
+class List<T> {
+  readonly #query: ListQuery;
+  readonly #source: ListSource<T>;
+  readonly #room: ListRoom;
+  readonly #seat: Seat;
+  readonly #pace: Pace;
+  #totalCount = 0;
+
+  constructor(query: ListQuery, source: ListSource<T>, place: { room: ListRoom; seat: Seat }) {
+    this.#query = query;
+    this.#source = source;
+    this.#room = place.room;
+    this.#seat = place.seat;
+    this.#pace = new Pace(place.room.slices);
+  }
+
+  /** The items that were asked for, in the order that was asked for, of all pages. */
+  async choose(): Promise<T[]> {
+    await this.#next();
+    const items = this.#room.context.turn(() => this.#source.items());
+    this.#totalCount = items.length;
+    const filtered = await this.#filter(items);
+    const { sort, isReverse } = this.#query;
+    const named = await pacedSort(filtered, this.#source.compare, this.#pace);
+    if (sort !== null) return this.#sortByValue(named, sort);
+    return isReverse ? named.reverse() : named;
+  }
+
+  async #filter(items: T[]): Promise<T[]> {
+    const { filter } = this.#query;
+    if (filter === null) return items;
+    const filtered: T[] = [];
+    let stepsLeft = PATTERN_STEPS_MAX;
+    for (const item of items) {
+      const { matches, steps } = filter(this.#source.nameOf(item));
+      if (matches) filtered.push(item);
+      stepsLeft -= steps;
+      if (stepsLeft < 0) throw badRequest("name takes too long to be compared with every name");
+      if (this.#pace.spend(1 + steps / PATTERN_STEPS_PER_UNIT)) await this.#next();
+    }
+    return filtered;
+  }
+
+  async #sortByValue(items: readonly T[], path: string): Promise<T[]> {
+    const direction = this.#query.isReverse ? -1 : 1;
+    const pairs: { item: T; value: SortValue }[] = [];
+    let at = 0;
+    while (at < items.length) {
+      this.#room.context.turn(() => {
+        let isOver = false;
+        for (; at < items.length && !isOver; at++) {
+          const item = items[at]!;
+          pairs.push({ item, value: sortValueAt(this.#source.show(item), path) });
+          isOver = this.#pace.spend(SHOW_UNITS);
+        }
+      });
+      if (at < items.length) await this.#next();
+    }
+    const sorted = await pacedSort(
+      pairs,
+      (a, b) => direction * compareValues(a.value, b.value),
+      this.#pace,
+    );
+    return sorted.map(({ item }) => item);
+  }
+
+  /** One page with its counts. */
+  async page(items: readonly T[], page: Page): Promise<Response> {
+    assertPageExists(page, items.length);
+    const start = (page.number - 1) * page.size;
+    const shown = await this.#show(items.slice(start, start + page.size));
+    const counts = { filteredCount: items.length, totalCount: this.#totalCount };
+    return Response.json(pageOf(shown, page, counts));
+  }
+
+  /** All of a short list. */
+  async whole(items: readonly T[]): Promise<Response> {
+    return Response.json(await this.#show(items));
+  }
+
+  async #show(items: readonly T[]): Promise<Json[]> {
+    const shown: Json[] = [];
+    let at = 0;
+    while (at < items.length) {
+      at = this.#showSlice(items, at, (json) => shown.push(json) < 0);
+      if (at < items.length) await this.#next();
+    }
+    return shown;
+  }
+
+  // Shows items from `at` until the slice is over or `take` has had enough; where to go on.
+  #showSlice(items: readonly T[], start: number, take: (json: Json) => boolean): number {
+    const { columns } = this.#query;
+    const units = SHOW_UNITS + COLUMN_UNITS * (columns?.length ?? 0);
+    return this.#room.context.turn(() => {
+      let at = start;
+      let isOver = false;
+      while (at < items.length && !isOver) {
+        const item = items[at++]!;
+        const isFull = this.#source.exists(item) && take(pick(this.#source.show(item), columns));
+        isOver = this.#pace.spend(units) || isFull;
+      }
+      return at;
+    });
+  }
+
+  /** All of a long list, made while the client reads. */
+  stream(items: readonly T[]): Response {
+    const seat = this.#seat;
+    const encoder = new TextEncoder();
+    let at = 0;
+    let opening = "[";
+    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      let text = "";
+      await this.#next();
+      at = this.#showSlice(items, at, (json) => {
+        text += opening + JSON.stringify(json);
+        opening = ",";
+        return text.length >= PIECE_CHARACTERS;
+      });
+      if (at < items.length) {
+        // A slice may have met only items that are gone.
+        if (text === "") return pull(controller);
+        controller.enqueue(encoder.encode(text));
+        return;
+      }
+      controller.enqueue(encoder.encode(opening === "[" ? "[]" : `${text}]`));
+      controller.close();
+      seat.leave();
+    };
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        seat.onLost = () => controller.error(new Error("the client did not read its list"));
+      },
+      pull: (controller) =>
+        pull(controller).catch((error: unknown) => {
+          seat.leave();
+          throw error;
+        }),
+      cancel: () => seat.leave(),
+    }, { highWaterMark: 0 });
+    return new Response(body, { headers: JSON_TYPE });
+  }
+
+  async #next(): Promise<void> {
+    await this.#pace.next();
+    this.#seat.touch();
+  }
+}
