@@ -220,13 +220,13 @@ export class DeadLetters implements LetterReads {
       headers: () => newHeaders,
     }, result);
     if (result.count === 0) metrics.deadLettersDropped++;
-    const targetCount = this.#keepTakers(result, newHeaders, view.bodyEnd - view.bodyStart);
-    if (targetCount === 0) return;
+    const takerCount = this.#keepTakers(result, newHeaders, view.bodyEnd - view.bodyStart);
+    if (takerCount + this.#refusers.length === 0) return;
     // Making room in a target may have delivered or moved messages; look at the bytes anew.
     this.#broker.store.open(letter.ref, view);
     properties.set(view.bytes, view.propertiesStart, view.propertiesEnd);
     this.#fillSource(letter, newHeaders, newKey ?? address.routingKey);
-    this.#store(result, targetCount);
+    this.#store(result, takerCount);
   }
 
   #headersAfter(
@@ -257,16 +257,17 @@ export class DeadLetters implements LetterReads {
     return result;
   }
 
-  // Leaves in `result` the queues that take the message and says how many they are.
+  // Leaves in `result` the queues that take the message and says how many they are. Full ones that pass it
+  // on to their own dead-letter exchange are put down as refusers.
   #keepTakers(result: RouteResult, headers: FieldTable, bodyBytes: number): number {
     let kept = 0;
+    this.#refusers.length = 0;
     for (let index = 0; index < result.count; index++) {
       const target = result.queues[index]!;
-      if (isCycle(headers, target.name) || !target.admits(bodyBytes)) {
-        this.#broker.metrics.deadLettersDropped++;
-        continue;
-      }
-      result.queues[kept++] = target;
+      if (isCycle(headers, target.name)) this.#broker.metrics.deadLettersDropped++;
+      else if (target.admits(bodyBytes)) result.queues[kept++] = target;
+      else if (passesOn(target)) this.#refusers.push(target);
+      else this.#broker.metrics.deadLettersDropped++;
     }
     return kept;
   }
@@ -301,15 +302,23 @@ export class DeadLetters implements LetterReads {
     source.expiryMs = Infinity;
   }
 
-  #store(result: RouteResult, targetCount: number): void {
+  #store(result: RouteResult, takerCount: number): void {
     const source = this.#source;
-    const ref = this.#broker.store.append(source, targetCount);
+    const refusers = this.#refusers;
+    const ref = this.#broker.store.append(source, takerCount + refusers.length);
     const bodyBytes = source.bodyEnd - source.bodyStart;
     const { flags } = source;
-    for (let index = 0; index < targetCount; index++) {
+    for (let index = 0; index < takerCount; index++) {
       result.queues[index]!.accept(ref, bodyBytes, Infinity, flags);
     }
+    // The next in the list: in this turn or, entered in the batch of this one, in a later turn.
+    for (const refuser of refusers) refuser.deadLetter(ref, -1, 0, "maxlen");
   }
+}
+
+// Whether the queue hands on what it is too full for.
+function passesOn({ args }: Queue): boolean {
+  return args.overflow === "reject-publish-dlx" && args.deadLetterExchange !== null;
 }
 
 function readAddress(view: RecordView): { exchange: string; routingKey: string } {

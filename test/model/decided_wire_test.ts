@@ -234,3 +234,18 @@ Deno.test("what a full queue refused is dead-lettered after a kill when it could
   );
   assertEquals(counts(next, "dead", "q"), [599, 1]);
 });
+
+Deno.test("dead letters that a full queue passes on are in its target after a kill", () => {
+  const life = new DurableNode();
+  const channel = channelOf(life);
+  const full = { "x-max-length": 0, "x-overflow": "reject-publish-dlx" };
+  const intoFull = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "full" };
+  declare(channel, { dead: {}, full: { ...DEAD, ...full }, q: intoFull });
+  publish(channel, "q", MANY);
+  const last = takeAll(channel, "q");
+  channel.rpc(M.TX_SELECT, {}, M.TX_SELECT_OK);
+  channel.nack(last, false, true);
+  const killed = new Killed(life, channel, M.TX_COMMIT_OK);
+  const next = killed.after(() => channel.send(M.TX_COMMIT));
+  assertEquals(counts(next, "dead", "full", "q"), [MANY, 0, 0]);
+});

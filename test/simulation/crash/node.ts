@@ -104,6 +104,7 @@ export class SimNode {
     const { ledger } = this.#world;
     const commit = store.commit.bind(store);
     store.commit = (nowMs) => {
+      this.watch.closing();
       ledger.closing(store.openBatch);
       commit(nowMs);
       ledger.closed();

@@ -38,6 +38,8 @@ export class Watch {
   readonly rejecting: Set<string> = new Set();
   /** Queue and position of what was given up and has not got to the dead-letter exchange. */
   readonly #leaving: Set<string> = new Set();
+  /** What has left a queue in the open batch otherwise than by an ack. */
+  #gone: { readonly queueId: number; readonly key: string; readonly cause: RemovalCause }[] = [];
   /** Batch of each delay that is not safe, by queue and position. */
   readonly #delays: Map<string, number> = new Map();
   readonly #parts: Watched;
@@ -262,11 +264,19 @@ export class Watch {
     else if (row.state !== DYING[cause as DeathCause]) {
       throw new Violation(`${row.key}: removed as ${cause} in state ${row.state}`);
     }
-    if (!this.#isMoved(queueId, row.key)) {
-      if (cause !== "acked") this.#checkNoDeadLetters(this.queue(queueId), row.key, cause);
-      messages.ended(row.key, this.#batch, cause);
-    }
+    if (cause === "acked") messages.ended(row.key, this.#batch, cause);
+    else this.#gone.push({ queueId, key: row.key, cause });
     ledger.enter({ kind: "removed", queueId, position });
+  }
+
+  /** The open batch is about to be written: dead letters that have left a queue are in the next, or over. */
+  closing(): void {
+    for (const { queueId, key, cause } of this.#gone) {
+      if (this.#isMoved(queueId, key)) continue;
+      this.#checkNoDeadLetters(this.queue(queueId), key, cause);
+      this.#parts.messages.ended(key, this.#batch, cause);
+    }
+    this.#gone = [];
   }
 
   #checkCause(queue: Queue, row: Row, cause: RemovalCause): void {
@@ -293,9 +303,16 @@ export class Watch {
   }
 
   #checkNoDeadLetters(queue: Queue, key: string, cause: string): void {
-    if (queue.args.deadLetterExchange === null || this.#parts.mayFailReads) return;
-    const target = queue.vhost.queues.get(queue.args.deadLetterRoutingKey!);
-    if (target === undefined || !target.durable || target.args.overflow !== "drop-head") return;
+    if (this.#parts.mayFailReads) return;
+    // A full queue may pass on what it does not take.
+    for (let source: Queue | undefined = queue; source !== undefined;) {
+      if (source.args.deadLetterExchange === null) return;
+      const target: Queue | undefined = queue.vhost.queues.get(source.args.deadLetterRoutingKey!);
+      if (target === undefined || !target.durable) return;
+      if (target.args.overflow === "drop-head") break;
+      if (target.args.overflow === "reject-publish") return;
+      source = target;
+    }
     throw new Violation(`${key}: ${cause} in ${queue.name}, but not dead-lettered`);
   }
 
