@@ -48,9 +48,10 @@ function linesOf(folder: string, report: FolderReport): string[] {
     ),
     `exchanges ${definitions.exchange}, queues ${definitions.queue}, bindings ${definitions.binding}`,
     `messages checked: ${report.checkedCount}`,
-    ...queues.map(({ vhost, name, ready, delayed, out, bodyBytes }) =>
+    ...queues.map(({ vhost, name, ready, delayed, out, dying, bodyBytes }) =>
       `queue ${JSON.stringify(name)} in ${JSON.stringify(vhost)}: ` +
-      `ready ${ready}, delayed ${delayed}, out ${out}, body bytes ${bodyBytes}`
+      `ready ${ready}, delayed ${delayed}, out ${out}, dead-lettering ${dying}, ` +
+      `body bytes ${bodyBytes}`
     ),
     ...report.cuts.map(({ file, offset, what }) =>
       `torn end: ${file} at byte ${offset}: ${what}; no batch is known to follow, and the next start ` +

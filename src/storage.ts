@@ -114,7 +114,7 @@ export class Storage {
     for (const { file, offset, what } of damages) {
       this.#logger.log("warn", "damage in the data folder", { file, offset, what });
     }
-    const { queues, ready, delayed, missing } = restoreBroker(broker, this.store);
+    const { queues, ready, delayed, dying, missing } = restoreBroker(broker, this.store);
     if (missing > 0) {
       this.#logger.log("warn", "messages are missing with the file that held them", { missing });
     }
@@ -123,6 +123,7 @@ export class Storage {
       queues,
       ready,
       delayed,
+      deadLettering: dying,
       damages: damages.length,
       replayedBytes,
       milliseconds: Math.round(elapsedMs()),

@@ -23,7 +23,7 @@ import { VHost } from "./vhost.ts";
 const TIMERS_PER_TURN_MAX = 2048;
 // More than can fire, so that what had to wait is made up for.
 const DUE_PER_TURN_MAX = 4096;
-// Each is a publish with its headers written anew.
+// Each is a publish with its headers written anew; large ones count for more.
 const DEAD_LETTERS_PER_TURN_MAX = 512;
 // Publishers come back when memory has fallen a little below the watermark, not at every byte.
 const MEMORY_RESUME_RATIO = 0.95;
@@ -86,7 +86,7 @@ export class Broker {
     this.random = options.random;
     this.timers = new Timers(this.scheduler);
     this.deadLetters = new DeadLetters(this);
-    this.expirySweeps = new ExpirySweeps(this.deadLetters);
+    this.expirySweeps = new ExpirySweeps();
     this.vhosts.set("/", new VHost(this, "/"));
   }
 
@@ -150,7 +150,8 @@ export class Broker {
     do {
       budget -= this.deadLetters.run(budget);
       this.#dispatchScheduled();
-    } while (this.deadLetters.count > 0 && budget > 0);
+    } while (this.deadLetters.hasWork && budget > 0);
+    this.deadLetters.enter();
   }
 
   /** Ends the turn: its batch, a bounded step of housekeeping and the look at memory. */
@@ -184,6 +185,7 @@ export class Broker {
    * channel or connection failed while it was answered, is written as well.
    */
   writeRest(): void {
+    this.deadLetters.enter();
     if (this.store.openBatchBytes !== this.#keptBatchBytes) this.store.commit(this.nowMs);
   }
 
@@ -205,7 +207,7 @@ export class Broker {
 
   /** Whether another turn should follow soon although nothing new has come. */
   get hasMoreWork(): boolean {
-    return this.deadLetters.count > 0 || this.#hasHousekeeping || this.#scheduled.length > 0 ||
+    return this.deadLetters.hasWork || this.#hasHousekeeping || this.#scheduled.length > 0 ||
       this.#hasDue || this.#resumable.length > 0 || this.expirySweeps.hasWork ||
       this.scheduler.nextDueMs() <= this.nowMs;
   }

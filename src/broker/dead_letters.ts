@@ -1,7 +1,8 @@
 // Dead-lettering: messages that their queue gave up are published to its dead-letter exchange, with
 // their death recorded in the headers (x_death.ts). Work is queued and done in the dispatch of a turn,
 // never recursively: chains and loops of any length cost a loop, not a stack.
-// Storing in the targets and removing from the source fall into the same batch.
+// Storing in the targets and removing from the source fall into the same batch. What is not published in
+// the turn that decided it is entered as dying, so that a crash finds it (docs/storage.md).
 
 import { PROPERTY_EXPIRATION } from "../amqp/properties.ts";
 import type { FieldTable } from "../amqp/field_value.ts";
@@ -12,10 +13,10 @@ import { rewriteProperties } from "../amqp/rewrite_properties.ts";
 import { ByteWriter } from "../lib/byte_writer.ts";
 import { decodeText } from "../lib/text.ts";
 import {
+  type DeathCause,
   ENTRY_COUNT_MASK,
   ENTRY_UNSPENT,
   type MessageSource,
-  type ReadWaiter,
   RECORD_BCC,
   RECORD_FORGED_COUNT,
   RECORD_PERSISTENT,
@@ -26,97 +27,166 @@ import type { Broker } from "./broker.ts";
 import { extraKeysOf, keysUnder } from "./extra_keys.ts";
 import type { Queue } from "./queue.ts";
 import { RouteResult } from "./route.ts";
+import {
+  type DeadLetter,
+  LETTER_DONE,
+  LETTER_ENTERED,
+  LETTER_FRESH,
+  type LetterReads,
+  SourceLetters,
+} from "./source_letters.ts";
 import { isCycle, recordDeath } from "./x_death.ts";
 
 /** Why a message is dead, as `x-death` says it. */
-export type DeadLetterReason = "rejected" | "expired" | "maxlen" | "delivery_limit";
-
-/** A message on its way to a dead-letter exchange. */
-export interface DeadLetter {
-  queue: Queue;
-  ref: number;
-  /** Position in the queue; -1 when the message was refused and never stood in it. */
-  position: number;
-  /** As the message waited; with ENTRY_UNSPENT if it was out, since that delivery is not counted. */
-  entry: number;
-  reason: DeadLetterReason;
-}
+export type DeadLetterReason = DeathCause;
 
 const DELIVERY_COUNT_HEADER = "x-delivery-count";
 // Headers that the new table may have lost; everything else in the old one is in the new one too.
 const REPLACED_HEADERS = ["CC", "BCC", DELIVERY_COUNT_HEADER].map(tableKey);
+// One queue after the other gets so much of a turn.
+const COST_PER_QUEUE = 64;
+// So many bytes of a body cost as much as a publish with its headers written anew.
+const BODY_BYTES_PER_COST = 8192;
 
-/** Dead letters of one node, first come first served. */
-export class DeadLetters implements ReadWaiter {
+/** Dead letters of one node: queues take turns, and those of one queue keep their order. */
+export class DeadLetters implements LetterReads {
   readonly #broker: Broker;
-  #letters: DeadLetter[] = [];
-  #next = 0;
-  #isWaiting = false;
+  readonly #bySource = new Map<Queue, SourceLetters>();
+  /** Those whose oldest letter can be published, as far as is known. Whoever is first is next. */
+  readonly #ready = new Set<SourceLetters>();
+  /** Letters that were decided since `enter` was called last; some are done already. */
+  #fresh: DeadLetter[] = [];
   readonly #view: RecordView = emptyView();
   readonly #properties = new RawProperties();
   readonly #route = new RouteResult();
+  readonly #refusers: Queue[] = [];
   readonly #source: MessageSource = emptySource();
   readonly #out = new ByteWriter();
+  /** How many wait, those included that have to be read. */
+  backlog = 0;
 
   constructor(broker: Broker) {
     this.#broker = broker;
   }
 
-  /** How many wait. */
-  get count(): number {
-    return this.#isWaiting ? 0 : this.#letters.length - this.#next;
+  /** Whether some can be published now. */
+  get hasWork(): boolean {
+    return this.#ready.size > 0;
   }
 
-  /** The same, with those that cannot be published before one has been read. */
-  get backlog(): number {
-    return this.#letters.length - this.#next;
+  /** Whether the open batch will say of some that have been decided in this turn. */
+  get hasFresh(): boolean {
+    return this.#fresh.length > 0;
   }
 
+  /** A queue has given a message up. */
   add(letter: DeadLetter): void {
-    this.#letters.push(letter);
+    this.#fresh.push(letter);
+    this.#append(letter);
   }
 
-  /** Publishes at most `max` dead letters and says how many. */
+  /** Takes over a message that was on its way before the node started. */
+  restore(letter: DeadLetter): void {
+    this.#append(letter);
+  }
+
+  #append(letter: DeadLetter): void {
+    const { queue } = letter;
+    let letters = this.#bySource.get(queue);
+    if (letters === undefined) {
+      letters = new SourceLetters(this.#broker.store, this);
+      this.#bySource.set(queue, letters);
+      this.#ready.add(letters);
+    }
+    letters.push(letter);
+    queue.dyingCount++;
+    this.backlog++;
+  }
+
+  /** Publishes dead letters for a cost of about `max` and says what it was: 1 each, more for large ones. */
   run(max: number): number {
-    let done = 0;
-    while (done < max && this.count > 0) {
-      const letter = this.#letters[this.#next]!;
-      if (!this.#broker.store.open(letter.ref, this.#view)) {
-        this.#isWaiting = true;
-        this.#broker.store.request(letter.ref, this);
-        break;
+    let cost = 0;
+    while (cost < max) {
+      const { value: letters } = this.#ready.values().next();
+      if (letters === undefined) break;
+      this.#ready.delete(letters);
+      cost += this.#runSome(letters, Math.min(COST_PER_QUEUE, max - cost));
+    }
+    return cost;
+  }
+
+  #runSome(letters: SourceLetters, max: number): number {
+    const { store } = this.#broker;
+    let cost = 0;
+    while (cost < max && letters.count > 0) {
+      const letter = letters.first;
+      if (!store.open(letter.ref, this.#view)) {
+        // It is ready again when that has arrived, which may be at once.
+        letters.read();
+        return cost;
       }
-      this.#next++;
+      const bodyBytes = this.#view.bodyEnd - this.#view.bodyStart;
       this.#publish(letter);
-      this.#finish(letter);
-      done++;
+      this.#finish(letters, letter);
+      cost += 1 + bodyBytes / BODY_BYTES_PER_COST;
     }
-    if (this.#next === this.#letters.length) {
-      this.#letters.length = 0;
-      this.#next = 0;
-    } else if (this.#next > 65_536) {
-      this.#letters = this.#letters.slice(this.#next);
-      this.#next = 0;
-    }
-    return done;
+    if (letters.count > 0) this.#ready.add(letters);
+    return cost;
   }
 
-  /** Told by the store that the oldest dead letter can be read. */
-  readArrived(): void {
-    this.#isWaiting = false;
+  /**
+   * Has the open batch say of every letter that was decided and is not done, before it is written: who
+   * has settled a message may be told that it is settled, whenever its dead letter is published.
+   */
+  enter(): void {
+    const fresh = this.#fresh;
+    if (fresh.length === 0) return;
+    this.#fresh = [];
+    for (const letter of fresh) {
+      if (letter.state === LETTER_FRESH) this.#enter(letter);
+    }
   }
 
-  /** Told by the store that the oldest dead letter cannot be read: there is nothing left to publish. */
-  readFailed(error: Error): void {
-    this.#isWaiting = false;
-    const letter = this.#letters[this.#next++]!;
+  #enter(letter: DeadLetter): void {
+    letter.state = LETTER_ENTERED;
+    const { queue, ref } = letter;
+    if (queue.isDeleted) return;
+    this.#broker.store.describe(ref, this.#view);
+    const entries = queue.entriesFor(this.#view);
+    if (entries === null) return;
+    if (letter.position < 0) {
+      // The queue has refused it; now it gets a position, so that entries can name it.
+      letter.position = queue.lane.nextPosition++;
+      entries.enqueued(queue.id, letter.position, ref);
+    }
+    entries.dying(queue.id, letter.position, ref, letter);
+  }
+
+  /** See {@linkcode LetterReads}. */
+  firstArrived(letters: SourceLetters): void {
+    this.#ready.add(letters);
+  }
+
+  /** See {@linkcode LetterReads}: there is nothing left to publish. */
+  firstFailed(letters: SourceLetters, error: Error): void {
+    const letter = letters.first;
     this.#broker.metrics.deadLettersDropped++;
     const fields = { queue: letter.queue.name, error: error.message };
     this.#broker.logger.log("error", "dead letter is lost: it cannot be read", fields);
-    this.#finish(letter);
+    this.#finish(letters, letter);
+    if (letters.count > 0) this.#ready.add(letters);
   }
 
-  #finish(letter: DeadLetter): void {
+  #finish(letters: SourceLetters, letter: DeadLetter): void {
+    const { queue } = letter;
+    letters.shift();
+    letter.state = LETTER_DONE;
+    this.backlog--;
+    if (--queue.dyingCount === 0) this.#bySource.delete(queue);
+    this.#leave(letter);
+  }
+
+  #leave(letter: DeadLetter): void {
     const { store } = this.#broker;
     if (letter.position >= 0 && !letter.queue.isDeleted) {
       store.describe(letter.ref, this.#view);
@@ -150,13 +220,13 @@ export class DeadLetters implements ReadWaiter {
       headers: () => newHeaders,
     }, result);
     if (result.count === 0) metrics.deadLettersDropped++;
-    const targetCount = this.#keepTakers(result, newHeaders, view.bodyEnd - view.bodyStart);
-    if (targetCount === 0) return;
+    const takerCount = this.#keepTakers(result, newHeaders, view.bodyEnd - view.bodyStart);
+    if (takerCount + this.#refusers.length === 0) return;
     // Making room in a target may have delivered or moved messages; look at the bytes anew.
     this.#broker.store.open(letter.ref, view);
     properties.set(view.bytes, view.propertiesStart, view.propertiesEnd);
     this.#fillSource(letter, newHeaders, newKey ?? address.routingKey);
-    this.#store(result, targetCount);
+    this.#store(result, takerCount);
   }
 
   #headersAfter(
@@ -187,16 +257,17 @@ export class DeadLetters implements ReadWaiter {
     return result;
   }
 
-  // Leaves in `result` the queues that take the message and says how many they are.
+  // Leaves in `result` the queues that take the message and says how many they are. Full ones that pass it
+  // on to their own dead-letter exchange are put down as refusers.
   #keepTakers(result: RouteResult, headers: FieldTable, bodyBytes: number): number {
     let kept = 0;
+    this.#refusers.length = 0;
     for (let index = 0; index < result.count; index++) {
       const target = result.queues[index]!;
-      if (isCycle(headers, target.name) || !target.admits(bodyBytes)) {
-        this.#broker.metrics.deadLettersDropped++;
-        continue;
-      }
-      result.queues[kept++] = target;
+      if (isCycle(headers, target.name)) this.#broker.metrics.deadLettersDropped++;
+      else if (target.admits(bodyBytes)) result.queues[kept++] = target;
+      else if (passesOn(target)) this.#refusers.push(target);
+      else this.#broker.metrics.deadLettersDropped++;
     }
     return kept;
   }
@@ -231,15 +302,23 @@ export class DeadLetters implements ReadWaiter {
     source.expiryMs = Infinity;
   }
 
-  #store(result: RouteResult, targetCount: number): void {
+  #store(result: RouteResult, takerCount: number): void {
     const source = this.#source;
-    const ref = this.#broker.store.append(source, targetCount);
+    const refusers = this.#refusers;
+    const ref = this.#broker.store.append(source, takerCount + refusers.length);
     const bodyBytes = source.bodyEnd - source.bodyStart;
     const { flags } = source;
-    for (let index = 0; index < targetCount; index++) {
+    for (let index = 0; index < takerCount; index++) {
       result.queues[index]!.accept(ref, bodyBytes, Infinity, flags);
     }
+    // The next in the list: in this turn or, entered in the batch of this one, in a later turn.
+    for (const refuser of refusers) refuser.deadLetter(ref, -1, 0, "maxlen");
   }
+}
+
+// Whether the queue hands on what it is too full for.
+function passesOn({ args }: Queue): boolean {
+  return args.overflow === "reject-publish-dlx" && args.deadLetterExchange !== null;
 }
 
 function readAddress(view: RecordView): { exchange: string; routingKey: string } {

@@ -29,6 +29,7 @@ import { describe } from "./names.ts";
 import { QueueTimers } from "./queue_timers.ts";
 import { Retries } from "./retries.ts";
 import { Settlement } from "./settlement.ts";
+import { LETTER_FRESH } from "./source_letters.ts";
 import type { Owner, QueueSpec, VHost } from "./vhost.ts";
 
 export { GET_EMPTY, GET_MESSAGE, GET_PENDING } from "./get_head.ts";
@@ -60,6 +61,8 @@ export class Queue implements ReadWaiter {
   readyBytes = 0;
   unackedCount = 0;
   unackedBytes = 0;
+  /** Messages that it has given up and that have not got to its dead-letter exchange yet. */
+  dyingCount = 0;
   isDeleted = false;
   /** Waits for its turn in the broker's dispatch. */
   isScheduled = false;
@@ -287,8 +290,9 @@ export class Queue implements ReadWaiter {
 
   /** Gives a message up: to the dead-letter exchange if there is one, else for good. */
   deadLetter(ref: number, position: number, entry: number, reason: DeadLetterReason): void {
-    if (this.args.deadLetterExchange === null || this.isDeleted) this.drop(ref, position, reason);
-    else this.broker.deadLetters.add({ queue: this, ref, position, entry, reason });
+    const isDropped = this.args.deadLetterExchange === null || this.isDeleted;
+    if (isDropped) return this.drop(ref, position, reason);
+    this.broker.deadLetters.add({ queue: this, ref, position, entry, reason, state: LETTER_FRESH });
   }
 
   /** Lets go of a message that has left the queue for good. */
@@ -320,17 +324,12 @@ export class Queue implements ReadWaiter {
   /** Gives up expired messages wherever they stand, as many as this turn may. */
   sweepExpired(): void {
     const { store, nowMs, expirySweeps } = this.broker;
-    if (expirySweeps.left > 0) {
-      expirySweeps.left -= this.lane.expire(nowMs, expirySweeps.left, (ref, position, entry) => {
-        store.describe(ref, this.#view);
-        this.readyBytes -= this.#view.bodyEnd - this.#view.bodyStart;
-        this.deadLetter(ref, position, entry, "expired");
-      }, this);
-    }
-    const nextMs = this.lane.nextExpiryMs();
-    const mustWait = nextMs <= nowMs && expirySweeps.left === 0;
-    this.#timers.expireNext(mustWait ? Infinity : nextMs);
-    if (mustWait) expirySweeps.wait(this);
+    const nextMs = expirySweeps.sweep(this, nowMs, (ref, position, entry) => {
+      store.describe(ref, this.#view);
+      this.readyBytes -= this.#view.bodyEnd - this.#view.bodyStart;
+      this.deadLetter(ref, position, entry, "expired");
+    });
+    this.#timers.expireNext(nextMs);
   }
 
   #removeHead(reason: "expired" | "maxlen"): void {
@@ -373,7 +372,8 @@ export class Queue implements ReadWaiter {
 
   /** Removes every ready and delayed message and says how many there were. */
   purge(): number {
-    const { store } = this.broker;
+    const { store, deadLetters } = this.broker;
+    deadLetters.enter(); // What has been given up is not purged; the log has to say so first.
     if (!this.isDeleted) this.#entries?.purged(this.id);
     let purged = store.discard(this.lane.takeAll(), this.id);
     this.readyBytes = 0;

@@ -10,7 +10,7 @@ import {
   type RecordView,
 } from "../store/port.ts";
 import type { FileStore } from "../store/file_store.ts";
-import { STATE_DELAYED, STATE_OUT } from "../store/log/format.ts";
+import { deathCauseOf, STATE_DELAYED, STATE_OUT } from "../store/log/format.ts";
 import { emptyRow } from "../store/log/recovered_rows.ts";
 import type { RecoveredQueue } from "../store/log/recovery.ts";
 import type { PagePlace } from "../store/page.ts";
@@ -25,6 +25,7 @@ import {
   tableFromJson,
 } from "./definitions.ts";
 import type { Queue } from "./queue.ts";
+import { LETTER_ENTERED } from "./source_letters.ts";
 import type { VHost } from "./vhost.ts";
 
 /** What was taken over. */
@@ -32,6 +33,8 @@ export interface RestoredCounts {
   queues: number;
   ready: number;
   delayed: number;
+  /** Messages on their way to a dead-letter exchange. */
+  dying: number;
   /** Messages whose data file is not there. */
   missing: number;
 }
@@ -44,7 +47,7 @@ const NOBODY = { name: "recovery" };
 /** Restores everything `store` has recovered; the broker must be new and its first turn begun. */
 export function restoreBroker(broker: Broker, store: FileStore): RestoredCounts {
   const { recovered, entries } = store;
-  const counts: RestoredCounts = { queues: 0, ready: 0, delayed: 0, missing: 0 };
+  const counts: RestoredCounts = { queues: 0, ready: 0, delayed: 0, dying: 0, missing: 0 };
   entries.isRestoring = true;
   broker.skipQueueIds(recovered.queueIdMax);
   restoreExchanges(broker, recovered.definitions.exchange.values());
@@ -196,7 +199,13 @@ function restoreMessage(
 ): void {
   const { ref, state } = message;
   queue.broker.store.describe(ref, view);
-  if (state === STATE_OUT) {
+  const deathCause = deathCauseOf(state);
+  if (deathCause !== null) {
+    const { position, entry } = message;
+    const state = LETTER_ENTERED;
+    queue.broker.deadLetters.restore({ queue, ref, position, entry, reason: deathCause, state });
+    counts.dying++;
+  } else if (state === STATE_OUT) {
     restoreOut(queue, message, view);
     counts.ready++;
   } else if (state === STATE_DELAYED && restoreDelayed(queue, message, view)) {

@@ -114,7 +114,10 @@ function routed({ published, returned, unroutableDropped }: Broker["metrics"]): 
   return published - returned - unroutableDropped;
 }
 
-function deadLetters(page: PrometheusText, { metrics }: Broker): void {
+function deadLetters(page: PrometheusText, broker: Broker): void {
+  const { metrics } = broker;
+  const { backlog } = broker.deadLetters;
+  page.gauge("reprise_dead_letters_waiting", "Dead letters still to be published", backlog);
   const counters: [string, string, number][] = [
     ["rejected", "rejection", metrics.deadLetteredRejected],
     ["expired", "expiry", metrics.deadLetteredExpired],

@@ -280,9 +280,8 @@ export class Connection implements Owner {
 
   /** Something was thrown where the connection cannot be ended: it is when the turn is over. */
   failLater(error: unknown): void {
-    if (this.#failure !== null) return;
-    this.#failure = error;
-    this.context.failing.push(this);
+    if (this.#failure === null) this.context.failing.push(this);
+    this.#failure ??= error;
   }
 
   /** Ends the connection for what `failLater` was told. */

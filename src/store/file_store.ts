@@ -14,7 +14,13 @@ import { type DataFile, DataFiles } from "./log/data_files.ts";
 import { Definitions } from "./log/definitions.ts";
 import { Holdings } from "./log/holdings.ts";
 import { Keeper } from "./log/keeper.ts";
-import { type Manifest, readManifest, StoreFormatError, writeManifest } from "./log/manifest.ts";
+import {
+  type Manifest,
+  readManifest,
+  StoreFormatError,
+  upgradeManifest,
+  writeManifest,
+} from "./log/manifest.ts";
 import { RecordReads } from "./log/record_reads.ts";
 import { recover, type Recovered } from "./log/recovery.ts";
 import { type DataFileKind, FORMAT_VERSION, STATE_DELAYED } from "./log/format.ts";
@@ -80,6 +86,7 @@ export class FileStore implements Store, LogListener {
     this.#discards = new Discards(release, this.#sizes.discardedPerStep);
     this.#files = files;
     this.recovered = recover(files, manifest, options.isSynced ? "rewrite" : "cut");
+    upgradeManifest(options.fs, manifest);
     this.#log = new CommitLog({
       files,
       listener: this,
@@ -373,7 +380,7 @@ export class FileStore implements Store, LogListener {
   }
 
   failed(what: string, error: DiskError): void {
-    this.#logger.log("error", `cannot ${what}`, errorFields(error));
+    this.#logger.log("error", `cannot ${what}`, { error: error.message });
   }
 }
 
@@ -388,8 +395,4 @@ function newManifest(options: FileStoreOptions): Manifest {
   };
   writeManifest(options.fs, manifest);
   return manifest;
-}
-
-function errorFields(error: Error): Record<string, string> {
-  return { error: error.message };
 }

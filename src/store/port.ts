@@ -141,14 +141,25 @@ export interface EntrySink {
   requeued(queueId: number, position: number, ref: number, entry: number): void;
   /** It is held back until `delay.dueMs`. */
   delayed(queueId: number, position: number, ref: number, delay: Delay): void;
+  /** It is on its way to the dead-letter exchange; a `removed` follows when it has got there. */
+  dying(queueId: number, position: number, ref: number, death: Death): void;
   /** It came back from delay to a new position. */
   returned(queueId: number, position: number, ref: number, newPosition: number): void;
   /** It has left the queue for good; `release` follows. */
   removed(queueId: number, position: number, ref: number, cause: RemovalCause): void;
-  /** Everything ready or delayed has left the queue; a `discard` follows. */
+  /** Everything ready or delayed has left the queue, and not what is out or dying; a `discard` follows. */
   purged(queueId: number): void;
   defined(kind: DefinitionKind, key: string, value: unknown): void;
   undefined(kind: DefinitionKind, key: string): void;
+}
+
+/** Why a message goes to the dead-letter exchange. */
+export type DeathCause = "rejected" | "expired" | "maxlen" | "delivery_limit";
+
+/** What a `dying` entry says: why, and the deliveries spent. */
+export interface Death {
+  reason: DeathCause;
+  entry: number;
 }
 
 /** What a `delayed` entry says: when the delay ends and the deliveries spent. */

@@ -99,7 +99,7 @@ for (const signal of ["SIGTERM", "SIGKILL"] as const) {
       const whole = await check(folder);
       assertEquals([whole.code, whole.stderr], [0, ""]);
       const lines = whole.stdout.split("\n");
-      const work = 'queue "work" in "/": ready 1, delayed 1, out 0, body bytes 8';
+      const work = 'queue "work" in "/": ready 1, delayed 1, out 0, dead-lettering 0, body bytes 8';
       for (
         const line of [work, "exchanges 1, queues 2, bindings 1", "messages checked: 3", "whole"]
       ) {

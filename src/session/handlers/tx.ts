@@ -71,7 +71,7 @@ function commit(channel: Channel, tx: Transaction): void {
   const isPartial = (outcomes & (PUBLISH_OVERFLOWED | PUBLISH_REFUSED)) !== 0;
   const { store, deadLetters } = context.broker;
   // What was rejected for good enters the batch when the turn dispatches.
-  const isKept = (outcomes & PUBLISH_LOGGED) !== 0 || !store.isBatchEmpty || deadLetters.count > 0;
+  const isKept = (outcomes & PUBLISH_LOGGED) !== 0 || !store.isBatchEmpty || deadLetters.hasFresh;
   if (!isKept) return answer(channel, isPartial);
   const batch = store.openBatch;
   store.wantSync();

@@ -5,7 +5,7 @@ import { readF64, readU32, readU64 } from "../../lib/bytes.ts";
 import { decodeText } from "../../lib/text.ts";
 import { checksum } from "../checksum.ts";
 import type { PageDelays, PagePlace } from "../page.ts";
-import type { DefinitionKind, Delay, RemovalCause } from "../port.ts";
+import type { Death, DefinitionKind, Delay, RemovalCause } from "../port.ts";
 import { VarintReader } from "../varint.ts";
 import { type BatchChain, type Placed, unpackEntry } from "./batch_writer.ts";
 import * as format from "./format.ts";
@@ -37,6 +37,7 @@ export interface BatchVisitor {
   delivered(queueId: number, position: number, entry: number): void;
   requeued(queueId: number, position: number, entry: number): void;
   delayed(queueId: number, position: number, delay: Delay): void;
+  dying(queueId: number, position: number, death: Death): void;
   returned(queueId: number, position: number, newPosition: number): void;
   removed(queueId: number, position: number, cause: RemovalCause): void;
   purged(queueId: number): void;
@@ -105,6 +106,7 @@ export class EntryReader {
     partsAt: 0,
   };
   readonly #delay: Delay = { dueMs: 0, entry: 0, number: 0 };
+  readonly #death: Death = { reason: "rejected", entry: 0 };
   readonly #placed: Placed = { ...emptyRow(), queueId: 0, position: 0 };
 
   /** Tells `visitor` every entry of a batch. @throws BatchFormatError, VarintError */
@@ -176,6 +178,8 @@ export class EntryReader {
   #rareEntry(type: number, visitor: BatchVisitor): void {
     const reader = this.#reader;
     switch (type) {
+      case format.ENTRY_DYING:
+        return visitor.dying(reader.next(), reader.next(), this.#readDeath());
       case format.ENTRY_MOVED: {
         const queueId = reader.next();
         const position = reader.next();
@@ -248,6 +252,17 @@ export class EntryReader {
     placed.arrivalMs = this.#f64();
     placed.expiryMs = (flags & format.RECORD_HAS_EXPIRY) === 0 ? Infinity : this.#f64();
     return placed;
+  }
+
+  #readDeath(): Death {
+    const death = this.#death;
+    death.entry = unpackEntry(this.#reader.next());
+    const cause = format.CAUSES[this.#u8()];
+    if (cause === undefined || cause === "acked" || cause === "purged" || cause === "deleted") {
+      throw new BatchFormatError("unknown cause of a death");
+    }
+    death.reason = cause;
+    return death;
   }
 
   #readPagePlace(): PagePlace {

@@ -6,6 +6,7 @@ import { copyBytes, putF64, putU32 } from "../../lib/bytes.ts";
 import { checksum } from "../checksum.ts";
 import type { PagePlace } from "../page.ts";
 import {
+  type Death,
   type DefinitionKind,
   type Delay,
   ENTRY_COUNT_MASK,
@@ -23,6 +24,7 @@ import {
   CHECKSUM_OFFSET,
   ENTRY_DEFINED,
   ENTRY_DELAYED,
+  ENTRY_DYING,
   ENTRY_ENQUEUED,
   ENTRY_LAST_POSITION,
   ENTRY_LAST_QUEUE_ID,
@@ -171,6 +173,12 @@ export class BatchWriter {
     this.#varint(delay.dueMs);
     this.#varint(packEntry(delay.entry));
     this.#varint(delay.number);
+  }
+
+  dying(queueId: number, position: number, death: Death): void {
+    this.#begin(ENTRY_DYING, queueId, position);
+    this.#varint(packEntry(death.entry));
+    this.out.u8(CAUSES.indexOf(death.reason));
   }
 
   returned(queueId: number, position: number, newPosition: number): void {

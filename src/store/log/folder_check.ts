@@ -8,7 +8,13 @@ import { VarintError } from "../varint.ts";
 import { BatchFormatError } from "./batch_reader.ts";
 import type { Damage } from "./batch_scan.ts";
 import { type DataFile, DataFiles } from "./data_files.ts";
-import { type DataFileKind, dataFileName, STATE_DELAYED, STATE_OUT } from "./format.ts";
+import {
+  type DataFileKind,
+  dataFileName,
+  deathCauseOf,
+  STATE_DELAYED,
+  STATE_OUT,
+} from "./format.ts";
 import { type Manifest, readManifest, StoreFormatError } from "./manifest.ts";
 import { PageFormatError, PageReader } from "./page_reader.ts";
 import { RecordFiles } from "./record_files.ts";
@@ -25,6 +31,8 @@ export interface QueueReport {
   delayed: number;
   /** Out for delivery when the node ended: ready again at the next start, one delivery spent. */
   out: number;
+  /** On their way to the dead-letter exchange when the node ended: the next start goes on with them. */
+  dying: number;
   /** Bytes of all bodies. */
   bodyBytes: number;
 }
@@ -91,7 +99,7 @@ function queueReports(recovered: Recovered): QueueReport[] {
   const row = emptyRow();
   for (const value of recovered.definitions.queue.values()) {
     const { id, vhost, name } = value as { id: number; vhost: string; name: string };
-    const report = { vhost, name, ready: 0, delayed: 0, out: 0, bodyBytes: 0 };
+    const report = { vhost, name, ready: 0, delayed: 0, out: 0, dying: 0, bodyBytes: 0 };
     reports.push(report);
     const queue = recovered.queues.get(id);
     if (queue === undefined) continue;
@@ -101,6 +109,7 @@ function queueReports(recovered: Recovered): QueueReport[] {
       report.bodyBytes += row.bodyBytes;
       if (row.state === STATE_OUT) report.out++;
       else if (row.state === STATE_DELAYED) report.delayed++;
+      else if (deathCauseOf(row.state) !== null) report.dying++;
       else report.ready++;
     });
     for (const page of pages.values()) {

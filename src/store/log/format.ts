@@ -35,6 +35,8 @@
 // entries in the order of the rows; zero bytes fill up to a multiple of 8. Rows without the persistent
 // flag mean nothing to a node that has started anew.
 
+import type { DeathCause } from "../port.ts";
+
 /** First bytes of a batch. */
 export const BATCH_MAGIC = 0x52504231; // "RPB1"
 /** Bytes before a batch's payload. */
@@ -43,8 +45,10 @@ export const BATCH_HEADER_BYTES = 48;
 export const CHECKSUM_OFFSET = 8;
 /** First byte that the checksum covers. */
 export const CHECKED_FROM = 12;
-/** Version of everything in a data folder; a newer one is refused untouched. */
-export const FORMAT_VERSION = 2;
+/** Version of everything that is written to a data folder; a newer one is refused untouched. */
+export const FORMAT_VERSION = 3;
+/** The oldest version that is read: 2 has all that is here but for {@linkcode ENTRY_DYING} and its states. */
+export const FORMAT_VERSION_MIN = 2;
 
 /** Fills a batch up; the end of its entries. */
 export const ENTRY_PADDING = 0;
@@ -105,6 +109,11 @@ export const PAGE_DELAYED = 2;
 export const ENTRY_UNPAGED = 17;
 /** A page was copied: varint queue, varint first position, varint file, varint offset. */
 export const ENTRY_PAGE_MOVED = 18;
+/**
+ * On its way to the dead-letter exchange: varint queue, varint position, varint entry, u8 cause. It is
+ * neither ready nor out any more; ENTRY_REMOVED follows when it has got there.
+ */
+export const ENTRY_DYING = 19;
 
 /** First bytes of a page. */
 export const PAGE_MAGIC = 0x52505031; // "RPP1"
@@ -131,6 +140,8 @@ export const STATE_READY = 0;
 export const STATE_OUT = 1;
 /** State of a placed message: held back. */
 export const STATE_DELAYED = 2;
+// The states behind it: on its way to the dead-letter exchange, one for each cause.
+const STATE_DYING = 2;
 
 /** Causes of removal by their number on disk. */
 export const CAUSES = [
@@ -142,6 +153,20 @@ export const CAUSES = [
   "purged",
   "deleted",
 ] as const;
+
+/** State of a message that is on its way to the dead-letter exchange: 3 rejected … 6 delivery limit. */
+export function dyingState(cause: DeathCause): number {
+  return STATE_DYING + CAUSES.indexOf(cause);
+}
+
+/** Why a message in this state goes to the dead-letter exchange; null when it does not. */
+export function deathCauseOf(state: number): DeathCause | null {
+  const cause = CAUSES[state - STATE_DYING];
+  return cause === "rejected" || cause === "expired" || cause === "maxlen" ||
+      cause === "delivery_limit"
+    ? cause
+    : null;
+}
 
 /** Kinds of definitions by their number on disk. */
 export const KINDS = ["exchange", "queue", "binding"] as const;

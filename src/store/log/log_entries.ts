@@ -2,12 +2,13 @@
 // moves know what is alive. The broker calls it through EntrySink; it decides nothing.
 
 import type { Arena } from "../arena.ts";
-import type { DefinitionKind, Delay, EntrySink, RecordView, RemovalCause } from "../port.ts";
+import type { Death, DefinitionKind, Delay, EntrySink, RecordView, RemovalCause } from "../port.ts";
 import { emptyView } from "../views.ts";
 import type { CommitLog } from "./commit_log.ts";
 import type { Definitions } from "./definitions.ts";
 import {
   BATCH_HEADER_BYTES,
+  dyingState,
   ENTRY_DELIVERED,
   ENTRY_REQUEUED,
   STATE_DELAYED,
@@ -116,6 +117,12 @@ export class LogEntries implements EntrySink {
     const holding = this.#holdings.find(ref, queueId);
     this.#holdings.setState(holding, STATE_DELAYED, entry);
     this.#holdings.setDelay(holding, dueMs, number);
+  }
+
+  dying(queueId: number, position: number, ref: number, death: Death): void {
+    this.#log.batch.dying(queueId, position, death);
+    const holding = this.#holdings.find(ref, queueId);
+    this.#holdings.setState(holding, dyingState(death.reason), death.entry);
   }
 
   returned(queueId: number, position: number, ref: number, newPosition: number): void {

@@ -5,7 +5,7 @@
 import { decodeText, encodeText } from "../../lib/text.ts";
 import { checksum } from "../checksum.ts";
 import { DiskError, type FileSystem } from "../file_system.ts";
-import { FORMAT_VERSION } from "./format.ts";
+import { FORMAT_VERSION, FORMAT_VERSION_MIN } from "./format.ts";
 
 const NAME = "MANIFEST";
 const NAME_NEW = "MANIFEST.new";
@@ -51,10 +51,10 @@ export function readManifest(fs: FileSystem): Manifest | null {
   }
   const [line, sum] = decodeText(bytes, 0, bytes.length).split("\n");
   const format = /"format":(\d+)/.exec(line ?? "")?.[1];
-  if (format !== undefined && Number(format) !== FORMAT_VERSION) {
+  if (format !== undefined && !isReadable(Number(format))) {
     throw new StoreFormatError(
-      `the data folder has format ${format}, this program reads format ${FORMAT_VERSION}: ` +
-        "use the version that wrote it, or another folder",
+      `the data folder has format ${format}, this program reads formats ${FORMAT_VERSION_MIN} to ` +
+        `${FORMAT_VERSION}: use the version that wrote it, or another folder`,
     );
   }
   if (line === undefined || sum !== checkLine(line)) {
@@ -80,6 +80,21 @@ export function writeManifest(fs: FileSystem, manifest: Manifest): void {
   }
   fs.rename(NAME_NEW, NAME);
   fs.syncFolder("");
+}
+
+/**
+ * Says that the folder has the format that is written now, before anything is written that an older
+ * version would not understand.
+ * @throws DiskError
+ */
+export function upgradeManifest(fs: FileSystem, manifest: Manifest): void {
+  if (manifest.format === FORMAT_VERSION) return;
+  manifest.format = FORMAT_VERSION;
+  writeManifest(fs, manifest);
+}
+
+function isReadable(format: number): boolean {
+  return format >= FORMAT_VERSION_MIN && format <= FORMAT_VERSION;
 }
 
 function checkLine(line: string): string {

@@ -8,7 +8,13 @@
 
 import { DiskError } from "../file_system.ts";
 import type { PagePlace } from "../page.ts";
-import { type DefinitionKind, type Delay, RECORD_PERSISTENT, type RemovalCause } from "../port.ts";
+import {
+  type Death,
+  type DefinitionKind,
+  type Delay,
+  RECORD_PERSISTENT,
+  type RemovalCause,
+} from "../port.ts";
 import { VarintError } from "../varint.ts";
 import {
   type BatchPlace,
@@ -19,7 +25,14 @@ import {
 import type { Placed } from "./batch_writer.ts";
 import { type Damage, scanBatches } from "./batch_scan.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
-import { dataFileName, STATE_DELAYED, STATE_OUT, STATE_READY } from "./format.ts";
+import {
+  dataFileName,
+  deathCauseOf,
+  dyingState,
+  STATE_DELAYED,
+  STATE_OUT,
+  STATE_READY,
+} from "./format.ts";
 import { LogReplay, type OnLogBatch, type Repair } from "./log_replay.ts";
 import { type Manifest, writeManifest } from "./manifest.ts";
 import { PageFormatError, PageReader, type PageRow } from "./page_reader.ts";
@@ -178,6 +191,10 @@ export class Recovered implements BatchVisitor {
     return row;
   }
 
+  dying(queueId: number, position: number, death: Death): void {
+    this.#setState(queueId, position, dyingState(death.reason), death.entry);
+  }
+
   returned(queueId: number, position: number, newPosition: number): void {
     const queue = this.queue(queueId);
     const { positions } = queue;
@@ -199,7 +216,9 @@ export class Recovered implements BatchVisitor {
   purged(queueId: number): void {
     const { positions, pages } = this.queue(queueId);
     positions.each((position, row) => {
-      if (this.rows.stateOf(row) === STATE_OUT || this.rows.sinceOf(row) > this.#batch) return;
+      const state = this.rows.stateOf(row);
+      const isElsewhere = state === STATE_OUT || deathCauseOf(state) !== null;
+      if (isElsewhere || this.rows.sinceOf(row) > this.#batch) return;
       positions.remove(position);
     });
     for (const page of pages.values()) if (page.since <= this.#batch) pages.delete(page.first);

@@ -5,6 +5,7 @@ import type { Consumer, ConsumerChannel } from "../../../src/broker/consumer.ts"
 import type { Delivery } from "../../../src/broker/delivery.ts";
 import type { Queue } from "../../../src/broker/queue.ts";
 import { Unacked } from "../../../src/broker/unacked.ts";
+import { Violation } from "./ledger.ts";
 
 /** A delivery that the client has not settled. */
 export interface Held {
@@ -17,8 +18,11 @@ export interface Held {
   isVisible: boolean;
 }
 
-/** Told about each delivery before it is entered anywhere; answers its key and whether it is kept. */
-export type OnDeliver = (delivery: Delivery, noAck: boolean) => { key: string; isKept: boolean };
+/** Told about each delivery before it is entered anywhere; answers its key and how it is kept. */
+export type OnDeliver = (
+  delivery: Delivery,
+  noAck: boolean,
+) => { key: string; isKept: boolean; batch: number };
 
 const HELD_MAX = 24;
 
@@ -30,6 +34,8 @@ export class SimChannel implements ConsumerChannel {
   readonly consumers: Consumer[] = [];
   readonly name: string;
   readonly #onDeliver: OnDeliver;
+  /** What was taken in this turn, and the batch that was open then. */
+  #taken: { readonly key: string; readonly batch: number }[] = [];
   #nextTag = 1;
 
   constructor(name: string, onDeliver: OnDeliver) {
@@ -51,7 +57,8 @@ export class SimChannel implements ConsumerChannel {
   }
 
   take(consumer: Consumer | null, delivery: Delivery, noAck: boolean): void {
-    const { key, isKept } = this.#onDeliver(delivery, noAck);
+    const { key, isKept, batch } = this.#onDeliver(delivery, noAck);
+    if (isKept) this.#taken.push({ key, batch });
     if (noAck) return;
     const tag = this.#nextTag++;
     const { queue, position } = delivery;
@@ -59,8 +66,12 @@ export class SimChannel implements ConsumerChannel {
     this.unacked.push(tag, consumer, delivery);
   }
 
-  /** The turn has ended: the client sees what was sent. */
-  flush(): void {
+  /** The turn has ended: the client sees what was sent, all of it written to batches before this one. */
+  flush(openBatch: number): void {
+    for (const { key, batch } of this.#taken) {
+      if (batch >= openBatch) throw new Violation(`${key}: a client sees it before it is written`);
+    }
+    this.#taken = [];
     for (const held of this.held.values()) held.isVisible = true;
   }
 

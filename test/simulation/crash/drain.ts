@@ -53,7 +53,7 @@ function consumeAll(world: World, node: SimNode): void {
       }
     }, round < 3 ? 0 : LATENESS_MS * 2 ** doublings);
     world.disk.finishAll();
-    let left = node.t.broker.deadLetters.count;
+    let left = node.t.broker.deadLetters.backlog;
     for (const queue of node.t.vhost.queues.values()) {
       left += queue.readyCount + queue.delayedCount + queue.unackedCount;
     }

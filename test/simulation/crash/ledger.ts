@@ -94,10 +94,6 @@ export class Ledger {
    */
   recovered(recovered: Recovered, rows: FoundRows): number {
     const found = this.match(recovered, rows);
-    for (const { queueId, position, row } of [...found.state.rows()]) {
-      if (row.mayBeGone !== true || rows.get(queueId)?.has(position) === true) continue;
-      found.state.apply({ kind: "removed", queueId, position });
-    }
     this.#base = found.state;
     this.#baseBatch = recovered.lastBatch;
     this.#pending = [];

@@ -6,7 +6,7 @@ import { decodeProperties } from "../../../src/amqp/properties.ts";
 import { decodeText } from "../../../src/lib/text.ts";
 import type { MessageSource, RecordView } from "../../../src/store/port.ts";
 import { Violation } from "./ledger.ts";
-import type { State } from "./state.ts";
+import { isDying, type Row, type State } from "./state.ts";
 
 /** A publish. */
 export interface Message {
@@ -29,8 +29,8 @@ interface Instance {
   readonly deliveries: Map<number, number[]>;
   /** How and in which batch it left the node for good. */
   end: { batch: number; how: string } | null;
-  /** Batch in which its queue was purged while it was on its way out of it; it may be gone since. */
-  purgedBatch: number;
+  /** The queue that a client has rejected it for good from, and in which batch, once that was answered. */
+  rejected: { queueId: number; batch: number } | null;
   /** What it was before its queue was deleted while it was on its way out of it. */
   readonly before: Instance | null;
 }
@@ -109,7 +109,7 @@ export class Messages {
     const message = this.#messages.get(key.slice(0, key.indexOf("@")));
     if (message === undefined) throw new Violation(`${key}: nobody has published it`);
     const before = known ?? null;
-    const nothing = { deliveries: new Map(), end: null, purgedBatch: Infinity };
+    const nothing = { deliveries: new Map(), end: null, rejected: null };
     this.#instances.set(key, { key, message, batch, before, ...nothing });
     return true;
   }
@@ -137,10 +137,10 @@ export class Messages {
     this.endCounts.set(how, (this.endCounts.get(how) ?? 0) + 1);
   }
 
-  /** Its queue is purged while it is on its way out of it. */
-  purgedLeaving(key: string, batch: number): void {
-    const instance = this.#instances.get(key)!;
-    instance.purgedBatch = Math.min(instance.purgedBatch, batch);
+  /** A client has rejected it for good, and something it has sent later was answered. */
+  rejected(key: string, queueId: number, batch: number): void {
+    const instance = this.#instances.get(key);
+    if (instance !== undefined) instance.rejected = { queueId, batch };
   }
 
   // --- restarts
@@ -154,10 +154,17 @@ export class Messages {
       const other = places.get(row.key);
       if (other !== undefined) throw new Violation(`${row.key}: is in ${other} and in ${place}`);
       places.set(row.key, place);
+      this.#checkRejected(row, queueId, lastBatch);
     }
     for (const instance of [...this.#instances.values()]) {
       this.#restart(instance, lastBatch, places);
     }
+  }
+
+  #checkRejected(row: Row, queueId: number, lastBatch: number): void {
+    const rejected = this.#instances.get(row.key)?.rejected ?? null;
+    if (rejected === null || rejected.queueId !== queueId || rejected.batch > lastBatch) return;
+    if (!isDying(row.state)) throw new Violation(`${row.key}: rejected, and there again`);
   }
 
   #restart(instance: Instance, lastBatch: number, places: ReadonlyMap<string, string>): void {
@@ -182,8 +189,7 @@ export class Messages {
       deliveries.set(queueId, batches.filter((batch) => batch <= lastBatch));
     }
     if (instance.end !== null && instance.end.batch > lastBatch) instance.end = null;
-    if (instance.purgedBatch > lastBatch) instance.purgedBatch = Infinity;
-    else if (place === undefined) instance.end ??= { batch: instance.purgedBatch, how: "purged" };
+    if (instance.rejected !== null && instance.rejected.batch > lastBatch) instance.rejected = null;
     const isGone = instance.end !== null;
     if (isGone && place !== undefined) {
       throw new Violation(`${key}: in ${place} although it was ${instance.end!.how}`);

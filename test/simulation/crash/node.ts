@@ -10,12 +10,12 @@ import { ENTRY_COUNT_MASK, ENTRY_REDELIVERED, RECORD_PERSISTENT } from "../../..
 import { emptyView } from "../../../src/store/views.ts";
 import { CrashSignal, type MemoryDisk } from "../../support/memory_disk.ts";
 import { TestBroker } from "../../support/test_broker.ts";
-import { SimChannel } from "./channel.ts";
+import { type OnDeliver, SimChannel } from "./channel.ts";
 import { type Ledger, Violation } from "./ledger.ts";
 import { keyOf, type Messages } from "./messages.ts";
 import { type Dice, type Plan, STORE_SEED } from "./plan.ts";
 import { readRows } from "./rows.ts";
-import { DELAYED, READY } from "./state.ts";
+import { DELAYED, isDying, READY } from "./state.ts";
 import { Watch } from "./watch.ts";
 
 /** What outlives a node. */
@@ -54,6 +54,8 @@ export class SimNode {
   readonly t: TestBroker;
   readonly watch: Watch;
   readonly channels: SimChannel[] = [];
+  /** What clients have rejected for good in this turn. */
+  rejects: { readonly key: string; readonly queueId: number; readonly batch: number }[] = [];
   /** Pages of delayed messages that were read. */
   delayedReads = 0;
   readonly #world: World;
@@ -102,6 +104,7 @@ export class SimNode {
     const { ledger } = this.#world;
     const commit = store.commit.bind(store);
     store.commit = (nowMs) => {
+      this.watch.closing();
       ledger.closing(store.openBatch);
       commit(nowMs);
       ledger.closed();
@@ -124,10 +127,14 @@ export class SimNode {
     work();
     broker.dispatch();
     broker.endTurn();
+    broker.writeRest();
     this.#requireAlive();
     this.watch.acking.clear();
     this.watch.checkDelays();
-    for (const channel of this.channels) channel.flush();
+    this.watch.checkDecided();
+    for (const channel of this.channels) channel.flush(this.store.openBatch);
+    for (const { key, queueId, batch } of this.rejects) messages.rejected(key, queueId, batch);
+    this.rejects = [];
     ledger.settle(this.store);
     messages.settle(this.store);
   }
@@ -167,7 +174,7 @@ export class SimNode {
     channel.unacked.requeueAll(CAUSE_CLOSE, true);
   }
 
-  #deliver(delivery: Delivery, noAck: boolean): { key: string; isKept: boolean } {
+  #deliver(delivery: Delivery, noAck: boolean): ReturnType<OnDeliver> {
     const { messages, life, trace } = this.#world;
     const { queue, view, position } = delivery;
     const key = keyOf(view, queue.name);
@@ -177,14 +184,15 @@ export class SimNode {
       throw new Violation(`${key}: delivered with another size`);
     }
     const isKept = queue.durable && (view.flags & RECORD_PERSISTENT) !== 0;
+    const batch = this.store.openBatch;
     trace(`  ${key} goes out from ${queue.name} ${position}, entry ${delivery.entry >>> 0}`);
     if (!isKept) {
       if (!message.isPersistent && message.life !== life) {
         throw new Violation(`${key}: transient, but survived`);
       }
-      return { key, isKept };
+      return { key, isKept, batch };
     }
-    const count = messages.delivered(key, queue.id, this.store.openBatch);
+    const count = messages.delivered(key, queue.id, batch);
     const entry = count === 0 ? 0 : (count | ENTRY_REDELIVERED) >>> 0;
     if (delivery.entry >>> 0 !== entry) {
       const told = delivery.entry & ENTRY_COUNT_MASK;
@@ -192,7 +200,7 @@ export class SimNode {
     }
     if (count > queue.args.deliveryLimit) throw new Violation(`${key}: over the delivery limit`);
     if (noAck) this.watch.acking.add(key);
-    return { key, isKept };
+    return { key, isKept, batch };
   }
 
   // Code under test may have caught the signal of a crash; the machine is off all the same.
@@ -217,9 +225,13 @@ export class SimNode {
         if (isKept && !queue.isDeleted) found.set(`${queue.id}/${position}`, `${key} out`);
       }
     }
-    const isWaiting = disk.pendingCount > 0 || this.t.broker.deadLetters.count > 0;
     for (const { queueId, position, row } of ledger.live.rows()) {
       const at = `${queueId}/${position}`;
+      // Entered or not: that is checked when a turn ends.
+      if (!found.has(at) && this.watch.isLeaving(queueId, position)) continue;
+      if (isDying(row.state)) {
+        throw new Violation(`${row.key} at ${at}: given up, and nobody publishes it`);
+      }
       const what = found.get(at);
       found.delete(at);
       if (what === undefined && row.state === DELAYED) {
@@ -228,7 +240,7 @@ export class SimNode {
         if (left >= 0) continue;
       }
       const isOnPage = row.state === READY && paged.has(queueId);
-      if (what === undefined && (isWaiting || isOnPage)) continue;
+      if (what === undefined && (disk.pendingCount > 0 || isOnPage)) continue;
       const expected = row.state === READY
         ? `ready ${row.entry}`
         : row.state === DELAYED

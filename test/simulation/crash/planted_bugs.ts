@@ -2,6 +2,8 @@
 // almost what they should. Used by the simulation's own test and by main.ts only; nothing of a bug
 // outlives its run.
 
+import { Broker } from "../../../src/broker/broker.ts";
+import { DeadLetters } from "../../../src/broker/dead_letters.ts";
 import { RetryPages } from "../../../src/broker/retry_pages.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
 import type { DiskError } from "../../../src/store/file_system.ts";
@@ -74,6 +76,28 @@ const withoutUnpaged = inClass(BatchWriter.prototype, "unpaged", { value: () => 
 
 const overtaking = inClass(RetryPages.prototype, "expectedMs", { get: () => Infinity });
 
+const undecided = inClass(DeadLetters.prototype, "enter", { value: () => {} });
+
+const withoutDying = inClass(BatchWriter.prototype, "dying", { value: () => {} });
+
+const withoutRestoredLetters = inClass(DeadLetters.prototype, "restore", { value: () => {} });
+
+// What has waited for a read goes on when everything else of the turn has been written.
+const resumingTooLate: PlantedBug = async (run) => {
+  const { resumeInTurn, writeRest } = Broker.prototype;
+  const late: (() => void)[] = [];
+  Broker.prototype.resumeInTurn = (resume) => void late.push(resume);
+  Broker.prototype.writeRest = function () {
+    writeRest.call(this);
+    for (const resume of late.splice(0)) resume();
+  };
+  try {
+    await run({});
+  } finally {
+    Object.assign(Broker.prototype, { resumeInTurn, writeRest });
+  }
+};
+
 const removingTooEarly = inClass(CommitLog.prototype, "storedBatch", {
   get(this: CommitLog): number {
     return this.openBatch - 1;
@@ -98,5 +122,9 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   "names of new files are not synced": withoutNames,
   "pages are read back, but the log does not say so": withoutUnpaged,
   "what is due does not wait for a page with what was due before it": overtaking,
+  "what was given up and waits is not in the log": undecided,
+  "what was given up and waits is counted, but not written": withoutDying,
+  "a start forgets what was on its way to the dead-letter exchange": withoutRestoredLetters,
+  "a get that had to wait for a read is answered before its delivery is written": resumingTooLate,
   "files go before what emptied them is on disk": removingTooEarly,
 };

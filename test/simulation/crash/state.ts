@@ -3,10 +3,23 @@
 // what the store under test recovers.
 
 import type { Recovered } from "../../../src/store/log/recovery.ts";
+import type { DeathCause } from "../../../src/store/port.ts";
 
 export const READY = 0;
 export const OUT = 1;
 export const DELAYED = 2;
+/** On its way to the dead-letter exchange, by cause. */
+export const DYING: Readonly<Record<DeathCause, number>> = {
+  rejected: 3,
+  expired: 4,
+  maxlen: 5,
+  delivery_limit: 6,
+};
+
+/** Whether a message in this state is on its way to the dead-letter exchange. */
+export function isDying(state: number): boolean {
+  return state > DELAYED;
+}
 
 /** A message in a queue. */
 export interface Row {
@@ -21,8 +34,6 @@ export interface Row {
   readonly bodyBytes: number;
   readonly arrivalMs: number;
   readonly expiryMs: number;
-  /** It was on its way to the dead-letter exchange when its queue was purged: it may be there or not. */
-  mayBeGone?: boolean;
 }
 
 /** One change, as an entry of the broker says it. */
@@ -39,7 +50,7 @@ export type Change =
   }
   | { kind: "returned"; queueId: number; position: number; newPosition: number }
   | { kind: "removed"; queueId: number; position: number }
-  | { kind: "purged"; queueId: number; leaving: ReadonlySet<number> }
+  | { kind: "purged"; queueId: number }
   | { kind: "defined"; name: string; value: string; queueId: number }
   | { kind: "undefined"; name: string };
 
@@ -116,9 +127,7 @@ export class State {
         return;
       case "purged":
         for (const [position, row] of rows) {
-          if (row.state === OUT) continue;
-          if (change.leaving.has(position)) row.mayBeGone = true;
-          else rows.delete(position);
+          if (row.state !== OUT && !isDying(row.state)) rows.delete(position);
         }
     }
   }
@@ -166,7 +175,7 @@ function rowDifference(state: State, recovered: Recovered, found: FoundRows): st
     }
   }
   for (const { queueId, position, row } of state.rows()) {
-    if (found.get(queueId)?.has(position) === true || row.mayBeGone === true) continue;
+    if (found.get(queueId)?.has(position) === true) continue;
     return `queue ${queueId} position ${position}: ${row.key} is missing`;
   }
   return null;

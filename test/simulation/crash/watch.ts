@@ -5,7 +5,10 @@ import type { Broker } from "../../../src/broker/broker.ts";
 import type { Queue } from "../../../src/broker/queue.ts";
 import { retryDelayMs } from "../../../src/broker/retry.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
+import { packEntry, unpackEntry } from "../../../src/store/log/batch_writer.ts";
 import {
+  type Death,
+  type DeathCause,
   type Delay,
   ENTRY_COUNT_MASK,
   type EntrySink,
@@ -15,7 +18,7 @@ import {
 import { emptyView } from "../../../src/store/views.ts";
 import { type Ledger, Violation } from "./ledger.ts";
 import { keyOf, type Messages } from "./messages.ts";
-import { DELAYED, OUT, READY, type Row } from "./state.ts";
+import { DELAYED, DYING, isDying, OUT, READY, type Row } from "./state.ts";
 
 /** What a watch looks at. */
 export interface Watched {
@@ -33,8 +36,10 @@ export class Watch {
   readonly acking: Set<string> = new Set();
   /** and those they have rejected for good. */
   readonly rejecting: Set<string> = new Set();
-  /** Queue and position of what is being dead-lettered. */
+  /** Queue and position of what was given up and has not got to the dead-letter exchange. */
   readonly #leaving: Set<string> = new Set();
+  /** What has left a queue in the open batch otherwise than by an ack. */
+  #gone: { readonly queueId: number; readonly key: string; readonly cause: RemovalCause }[] = [];
   /** Batch of each delay that is not safe, by queue and position. */
   readonly #delays: Map<string, number> = new Map();
   readonly #parts: Watched;
@@ -46,11 +51,13 @@ export class Watch {
     this.#parts = parts;
     const { entries } = parts.store;
     const { deadLetters } = parts.broker;
-    const add = deadLetters.add.bind(deadLetters);
-    deadLetters.add = (letter) => {
-      this.#leaving.add(`${letter.queue.id}/${letter.position}`);
-      add(letter);
-    };
+    for (const name of ["add", "restore"] as const) {
+      const pass = deadLetters[name].bind(deadLetters);
+      deadLetters[name] = (letter) => {
+        this.#leaving.add(`${letter.queue.id}/${letter.position}`);
+        pass(letter);
+      };
+    }
     const before = <K extends keyof EntrySink>(name: K, look: EntrySink[K]): void => {
       const pass = entries[name].bind(entries) as (...args: unknown[]) => void;
       const both = (...args: unknown[]): void => {
@@ -63,6 +70,7 @@ export class Watch {
     before("delivered", (...args) => this.#delivered(...args));
     before("requeued", (...args) => this.#requeued(...args));
     before("delayed", (...args) => this.#delayed(...args));
+    before("dying", (...args) => this.#dying(...args));
     before("returned", (...args) => this.#returned(...args));
     before("removed", (...args) => this.#removed(...args));
     before("purged", (queueId) => this.#purged(queueId));
@@ -194,6 +202,31 @@ export class Watch {
     this.#setState(queueId, position, { state: DELAYED, entry, dueMs, delayNumber });
   }
 
+  #dying(queueId: number, position: number, _ref: number, death: Death): void {
+    const row = this.#row(queueId, position, [READY, OUT, DELAYED]);
+    this.#checkCause(this.queue(queueId), row, death.reason);
+    this.#leaving.add(`${queueId}/${position}`);
+    const entry = unpackEntry(packEntry(death.entry));
+    this.#setState(queueId, position, { state: DYING[death.reason], entry });
+  }
+
+  /** After a turn: the log says of everything that was given up that it is gone or on its way. */
+  checkDecided(): void {
+    for (const at of this.#leaving) {
+      const [queueId, position] = at.split("/").map(Number) as [number, number];
+      const row = this.#parts.ledger.live.row(queueId, position);
+      if (row === undefined) this.#leaving.delete(at);
+      else if (!isDying(row.state)) {
+        throw new Violation(`${row.key}: given up, but no entry says so`);
+      }
+    }
+  }
+
+  /** Whether somebody works on the dead letter of a message. */
+  isLeaving(queueId: number, position: number): boolean {
+    return this.#leaving.has(`${queueId}/${position}`);
+  }
+
   #setState(
     queueId: number,
     position: number,
@@ -226,13 +259,24 @@ export class Watch {
   #removed(queueId: number, position: number, _ref: number, cause: RemovalCause): void {
     const { ledger, messages } = this.#parts;
     this.#leaving.delete(`${queueId}/${position}`);
-    const row = this.#row(queueId, position, [READY, OUT, DELAYED]);
-    this.#checkCause(this.queue(queueId), row, cause);
-    if (!this.#isMoved(queueId, row.key)) {
-      if (cause !== "acked") this.#checkNoDeadLetters(this.queue(queueId), row.key, cause);
-      messages.ended(row.key, this.#batch, cause);
+    const row = this.#row(queueId, position, [READY, OUT, DELAYED, ...Object.values(DYING)]);
+    if (!isDying(row.state)) this.#checkCause(this.queue(queueId), row, cause);
+    else if (row.state !== DYING[cause as DeathCause]) {
+      throw new Violation(`${row.key}: removed as ${cause} in state ${row.state}`);
     }
+    if (cause === "acked") messages.ended(row.key, this.#batch, cause);
+    else this.#gone.push({ queueId, key: row.key, cause });
     ledger.enter({ kind: "removed", queueId, position });
+  }
+
+  /** The open batch is about to be written: dead letters that have left a queue are in the next, or over. */
+  closing(): void {
+    for (const { queueId, key, cause } of this.#gone) {
+      if (this.#isMoved(queueId, key)) continue;
+      this.#checkNoDeadLetters(this.queue(queueId), key, cause);
+      this.#parts.messages.ended(key, this.#batch, cause);
+    }
+    this.#gone = [];
   }
 
   #checkCause(queue: Queue, row: Row, cause: RemovalCause): void {
@@ -259,25 +303,25 @@ export class Watch {
   }
 
   #checkNoDeadLetters(queue: Queue, key: string, cause: string): void {
-    if (queue.args.deadLetterExchange === null || this.#parts.mayFailReads) return;
-    const target = queue.vhost.queues.get(queue.args.deadLetterRoutingKey!);
-    if (target === undefined || !target.durable || target.args.overflow !== "drop-head") return;
+    if (this.#parts.mayFailReads) return;
+    // A full queue may pass on what it does not take.
+    for (let source: Queue | undefined = queue; source !== undefined;) {
+      if (source.args.deadLetterExchange === null) return;
+      const target: Queue | undefined = queue.vhost.queues.get(source.args.deadLetterRoutingKey!);
+      if (target === undefined || !target.durable) return;
+      if (target.args.overflow === "drop-head") break;
+      if (target.args.overflow === "reject-publish") return;
+      source = target;
+    }
     throw new Violation(`${key}: ${cause} in ${queue.name}, but not dead-lettered`);
   }
 
   #purged(queueId: number): void {
     const { ledger, messages } = this.#parts;
-    const leaving = new Set<number>();
-    for (const [position, row] of ledger.live.queues.get(queueId) ?? []) {
-      if (row.state === OUT) continue;
-      if (this.#leaving.has(`${queueId}/${position}`)) {
-        leaving.add(position);
-        messages.purgedLeaving(row.key, this.#batch);
-      } else {
-        messages.ended(row.key, this.#batch, "purged");
-      }
+    for (const row of ledger.live.queues.get(queueId)?.values() ?? []) {
+      if (row.state !== OUT && !isDying(row.state)) messages.ended(row.key, this.#batch, "purged");
     }
-    ledger.enter({ kind: "purged", queueId, leaving });
+    ledger.enter({ kind: "purged", queueId });
   }
 
   #defined(name: string, value: unknown): void {

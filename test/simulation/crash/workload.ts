@@ -4,7 +4,7 @@
 import { ChannelError } from "../../../src/amqp/errors.ts";
 import type { Properties } from "../../../src/amqp/properties.ts";
 import { PUBLISH_LOGGED, PUBLISH_REFUSED, PUBLISH_ROUTED } from "../../../src/broker/publish.ts";
-import { GET_MESSAGE, type Queue } from "../../../src/broker/queue.ts";
+import { GET_MESSAGE, GET_PENDING, type Queue } from "../../../src/broker/queue.ts";
 import { CAUSE_RECOVER } from "../../../src/broker/retry.ts";
 import { NACK, REJECT } from "../../../src/broker/unacked.ts";
 import { EMPTY_TABLE } from "../../../src/amqp/field_value.ts";
@@ -118,10 +118,29 @@ export class Workload {
     const queue = this.#queue();
     if (queue === null) return;
     const noAck = this.#dice.percent(20);
+    this.#attempt(queue, this.#channel(), noAck);
+  }
+
+  // As basic.get does: what has to be read first is tried again when it has been.
+  #attempt(queue: Queue, channel: SimChannel, noAck: boolean): void {
     const { delivery } = this.#node.t.broker;
-    if (queue.get(delivery) !== GET_MESSAGE) return;
-    this.#channel().take(null, delivery, noAck);
-    if (noAck) queue.discard(delivery);
+    const outcome = queue.get(delivery);
+    if (outcome === GET_PENDING) {
+      queue.whenRead(() => this.#attemptAgain(queue, channel, noAck));
+    } else if (outcome === GET_MESSAGE) {
+      channel.take(null, delivery, noAck);
+      if (noAck) queue.discard(delivery);
+    }
+  }
+
+  #attemptAgain(queue: Queue, channel: SimChannel, noAck: boolean): void {
+    if (queue.isDeleted || !this.#node.channels.includes(channel)) return;
+    try {
+      this.#attempt(queue, channel, noAck);
+    } catch (error) {
+      if (!(error instanceof ChannelError)) throw error;
+      this.#world.trace(`  refused: ${error.message}`);
+    }
   }
 
   #settle(): void {
@@ -144,7 +163,11 @@ export class Workload {
       for (const key of keys) watch.acking.add(key);
       channel.unacked.ack(tag, multiple);
     } else if (how === "reject") {
-      for (const key of keys) watch.rejecting.add(key);
+      const batch = this.#node.store.openBatch;
+      for (const { key, queue, isKept } of settled) {
+        watch.rejecting.add(key);
+        if (isKept) this.#node.rejects.push({ key, queueId: queue.id, batch });
+      }
       channel.unacked.reject(tag, multiple, false, REJECT);
     } else {
       channel.unacked.reject(tag, multiple, true, how === "retry" ? REJECT : NACK);

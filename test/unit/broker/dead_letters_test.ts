@@ -170,6 +170,94 @@ Deno.test("a dead letter without a way is dropped and counted", () => {
   assertEquals(t.broker.store.liveMessageCount, 0);
 });
 
+/** A queue that is full and hands on to `next`. */
+function fullQueue(t: TestBroker, name: string, next: Plain): void {
+  t.queue(name, { "x-max-length": 0, "x-overflow": "reject-publish-dlx", ...next });
+}
+
+function summary(seen: Seen): string[] {
+  return deaths(seen).map(plain).map(({ queue, reason, count }) => `${queue} ${reason} ${count}`);
+}
+
+Deno.test("a dead letter goes on to the dead-letter exchange of a full target, with one more death", () => {
+  const t = new TestBroker();
+  t.queue("dead");
+  fullQueue(t, "full", deadLetterTo("", "dead"));
+  t.queue("q", deadLetterTo("", "full"));
+  t.publish("q", "m", { headers: new Map([["own", textField("x")]]) });
+  reject(t, "q");
+  const seen = taken(t, "dead");
+  assertEquals([seen.body, seen.exchange, seen.routingKey], ["m", "", "dead"]);
+  assertEquals(summary(seen), ["full maxlen 1", "q rejected 1"]);
+  assertEquals(plain(deaths(seen)[0]!)["routing-keys"], ["full"]);
+  const { headers } = seen.properties;
+  assertEquals(headers?.get("own"), textField("x"));
+  assertEquals(headers?.get("x-first-death-queue"), textField("q"));
+  assertEquals(headers?.get("x-last-death-queue"), textField("full"));
+  const { deadLetteredRejected, deadLetteredMaxlen, deadLettersDropped } = t.broker.metrics;
+  assertEquals([deadLetteredRejected, deadLetteredMaxlen, deadLettersDropped], [1, 1, 0]);
+});
+
+Deno.test("a dead letter passes any number of full queues, and a loop of them drops it", () => {
+  const t = new TestBroker();
+  t.queue("dead");
+  // More than a turn publishes.
+  const length = 600;
+  for (let index = 1; index <= length; index++) {
+    fullQueue(t, `full${index}`, deadLetterTo("", index === length ? "dead" : `full${index + 1}`));
+  }
+  t.queue("q", deadLetterTo("", "full1"));
+  t.publish("q", "m");
+  reject(t, "q");
+  assertEquals(deaths(taken(t, "dead")).length, length + 1);
+  fullQueue(t, "a", deadLetterTo("", "b"));
+  fullQueue(t, "b", deadLetterTo("", "a"));
+  fullQueue(t, "self", deadLetterTo("", "self"));
+  for (const target of ["a", "self"]) {
+    t.queue(`into-${target}`, deadLetterTo("", target));
+    t.publish(`into-${target}`, "m");
+    reject(t, `into-${target}`);
+  }
+  assertEquals(t.broker.metrics.deadLettersDropped, 2);
+  assertEquals([t.broker.deadLetters.backlog, t.broker.store.liveMessageCount], [0, 1]);
+});
+
+Deno.test("what a consumer has rejected may come back to its queue through a full one", () => {
+  const t = new TestBroker();
+  fullQueue(t, "full", deadLetterTo("", "q"));
+  t.queue("q", deadLetterTo("", "full"));
+  t.publish("q", "m");
+  reject(t, "q");
+  assertEquals(summary(taken(t, "q")), ["full maxlen 1", "q rejected 1"]);
+});
+
+Deno.test("of several targets of a dead letter, those with room keep it and full ones pass it on", () => {
+  const t = new TestBroker();
+  t.vhost.declareExchange({
+    name: "fan",
+    type: "fanout",
+    durable: false,
+    autoDelete: false,
+    internal: false,
+    args: new Map(),
+  });
+  t.queue("dead");
+  t.queue("open");
+  t.queue("closed", { "x-max-length": 0, "x-overflow": "reject-publish" });
+  fullQueue(t, "nowhere", {});
+  fullQueue(t, "full", deadLetterTo("", "dead"));
+  for (const queue of ["open", "closed", "nowhere", "full"]) {
+    t.vhost.bindQueue({ queue, exchange: "fan", routingKey: "", args: new Map() }, t.owner);
+  }
+  t.queue("q", deadLetterTo("fan"));
+  t.publish("q", "m");
+  reject(t, "q");
+  assertEquals(summary(taken(t, "open")), ["q rejected 1"]);
+  assertEquals(summary(taken(t, "dead")), ["full maxlen 1", "q rejected 1"]);
+  assertEquals(t.broker.metrics.deadLettersDropped, 2);
+  assertEquals(t.broker.store.liveMessageCount, 2);
+});
+
 Deno.test("a published x-death is continued when it is well-formed and ignored when it is not", () => {
   const t = new TestBroker();
   t.queue("dead");

@@ -6,6 +6,7 @@ import { REJECT } from "../../../src/broker/unacked.ts";
 import { Prng } from "../../../src/lib/prng.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
 import { StoreFormatError } from "../../../src/store/log/manifest.ts";
+import { checksum } from "../../../src/store/checksum.ts";
 import { openStore } from "../../support/disk_store.ts";
 import { type Crash, MemoryDisk } from "../../support/memory_disk.ts";
 import { type Plain, TestBroker, TestChannel } from "../../support/test_broker.ts";
@@ -176,20 +177,45 @@ Deno.test("FileStore keeps a message of several queues once and for each of them
   assertEquals(allBodies(next, "c"), ["x".repeat(10_000)]);
 });
 
+// Says in the manifest that everything in the folder has another format.
+function setFormat(disk: MemoryDisk, format: number): void {
+  const line = new TextDecoder().decode(disk.contentOf("MANIFEST")).split("\n")[0]!;
+  const changed = new TextEncoder().encode(line.replace(/"format":\d+/, `"format":${format}`));
+  const sum = new TextEncoder().encode(`\n${checksum(changed, 0, changed.length).toString(16)}\n`);
+  disk.remove("MANIFEST");
+  const handle = disk.open("MANIFEST", "create");
+  handle.write(changed, 0, changed.length, 0);
+  handle.write(sum, 0, sum.length, changed.length);
+  handle.close();
+}
+
+function formatOf(disk: MemoryDisk): unknown {
+  const text = new TextDecoder().decode(disk.contentOf("MANIFEST"));
+  return JSON.parse(text.split("\n")[0]!).format;
+}
+
 Deno.test("FileStore refuses other formats without touching it", () => {
   const node = start(new MemoryDisk());
   settle(node);
   const disk = node.disk.crash({ kind: "process" });
-  const text = new TextDecoder().decode(disk.contentOf("MANIFEST"));
-  for (const format of [1, 9]) {
-    const handle = disk.open("MANIFEST", "readwrite");
-    const other = new TextEncoder().encode(text.replace('"format":2', `"format":${format}`));
-    handle.write(other, 0, other.length, 0);
-    handle.close();
+  for (const format of [1, 4, 9]) {
+    setFormat(disk, format);
     const before = disk.paths();
     assertThrows(() => start(disk), StoreFormatError, `format ${format}`);
-    assertEquals(disk.paths(), before);
+    assertEquals([disk.paths(), formatOf(disk)], [before, format]);
   }
+});
+
+Deno.test("FileStore reads format 2 and says in the manifest that it writes format 3", () => {
+  const node = start(new MemoryDisk());
+  node.t.queue("q", {}, { durable: true });
+  node.t.publish("q", "m", PERSISTENT);
+  settle(node);
+  const disk = node.disk.crash({ kind: "process" });
+  setFormat(disk, 2);
+  const next = start(disk);
+  assertEquals(formatOf(disk), 3);
+  assertEquals(allBodies(next, "q"), ["m"]);
 });
 
 Deno.test("FileStore refuses data files without a manifest and leaves them alone", () => {

@@ -151,6 +151,7 @@ export class DefinitionRecorder implements EntrySink {
   delivered(): void {}
   requeued(): void {}
   delayed(): void {}
+  dying(): void {}
   returned(): void {}
   removed(): void {}
   purged(): void {}

@@ -75,8 +75,8 @@ function flip(disk: MemoryDisk, text: string): string {
 Deno.test("checkStore() counts what a folder holds", () => {
   const report = check(filledDisk());
   assertEquals(report.queues, [
-    { vhost: "/", name: "work", ready: 1, delayed: 1, out: 1, bodyBytes: 11 },
-    { vhost: "/", name: "empty", ready: 0, delayed: 0, out: 0, bodyBytes: 0 },
+    { vhost: "/", name: "work", ready: 1, delayed: 1, out: 1, dying: 0, bodyBytes: 11 },
+    { vhost: "/", name: "empty", ready: 0, delayed: 0, out: 0, dying: 0, bodyBytes: 0 },
   ]);
   assertEquals(report.definitions, { exchange: 0, queue: 2, binding: 0 });
   assertEquals(report.checkedCount, 3);
@@ -159,6 +159,7 @@ Deno.test("checkStore() reads pages, too", () => {
     ready: 550,
     delayed: 0,
     out: 0,
+    dying: 0,
     bodyBytes: 550 * 40,
   });
   const file = flip(disk, ".300");

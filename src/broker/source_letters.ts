@@ -1,0 +1,116 @@
+// The dead letters of one queue that wait to be published, first come first served, and the reads of those
+// that are on a disk alone: several are under way at a time, so that a backlog is not read one by one.
+// DeadLetters has one for each queue that gives messages up and decides whose turn it is.
+
+import type { ReadWaiter, RecordView, Store } from "../store/port.ts";
+import { emptyView } from "../store/views.ts";
+import type { DeadLetterReason } from "./dead_letters.ts";
+import type { Queue } from "./queue.ts";
+
+// How much of one queue is read at a time: many small ones, or at least one that is larger.
+const READS_MAX = 16;
+const READ_BYTES_MAX = 1024 * 1024;
+// A list is made shorter when so many letters at its beginning are gone.
+const GONE_MAX = 4096;
+
+/** Decided in this turn: a crash forgets it unless it is published or entered before the turn's commit. */
+export const LETTER_FRESH = 0;
+/** The store knows that the message is on its way. */
+export const LETTER_ENTERED = 1;
+/** Published, or lost. */
+export const LETTER_DONE = 2;
+
+/** A message on its way to a dead-letter exchange. */
+export interface DeadLetter {
+  queue: Queue;
+  ref: number;
+  /** Position in the queue; -1 when the message was refused and never stood in it. */
+  position: number;
+  /** As the message waited; with ENTRY_UNSPENT if it was out, since that delivery is not counted. */
+  entry: number;
+  reason: DeadLetterReason;
+  /** One of `LETTER_*`. */
+  state: number;
+}
+
+/** What became of the oldest letter of a queue after it had to be read. */
+export interface LetterReads {
+  /** It is in memory. */
+  firstArrived(letters: SourceLetters): void;
+  /** It cannot be read. */
+  firstFailed(letters: SourceLetters, error: Error): void;
+}
+
+/** Dead letters of one queue. */
+export class SourceLetters {
+  #letters: DeadLetter[] = [];
+  #next = 0;
+  readonly #store: Store;
+  readonly #reads: LetterReads;
+  readonly #reading = new Set<DeadLetter>();
+  #readingBytes = 0;
+  readonly #view: RecordView = emptyView();
+
+  constructor(store: Store, reads: LetterReads) {
+    this.#store = store;
+    this.#reads = reads;
+  }
+
+  get count(): number {
+    return this.#letters.length - this.#next;
+  }
+
+  /** The oldest; there must be one. */
+  get first(): DeadLetter {
+    return this.#letters[this.#next]!;
+  }
+
+  push(letter: DeadLetter): void {
+    this.#letters.push(letter);
+  }
+
+  /** The oldest is done with. */
+  shift(): void {
+    this.#next++;
+    if (this.#next === this.#letters.length) {
+      this.#letters.length = 0;
+      this.#next = 0;
+    } else if (this.#next >= GONE_MAX && this.#next * 2 >= this.#letters.length) {
+      this.#letters.splice(0, this.#next);
+      this.#next = 0;
+    }
+  }
+
+  /** The oldest is not in memory: asks for it and for some of those behind it. */
+  read(): void {
+    const letters = this.#letters;
+    const end = Math.min(letters.length, this.#next + READS_MAX);
+    for (let index = this.#next; index < end; index++) {
+      if (index > this.#next && this.#readingBytes >= READ_BYTES_MAX) return;
+      const letter = letters[index]!;
+      if (this.#reading.has(letter) || this.#store.open(letter.ref, this.#view)) continue;
+      this.#store.describe(letter.ref, this.#view);
+      this.#request(letter, this.#view.bodyEnd - this.#view.bodyStart);
+    }
+  }
+
+  #request(letter: DeadLetter, bodyBytes: number): void {
+    this.#reading.add(letter);
+    this.#readingBytes += bodyBytes;
+    const isFirst = (): boolean => {
+      this.#reading.delete(letter);
+      this.#readingBytes -= bodyBytes;
+      return this.count > 0 && this.first === letter;
+    };
+    const waiter: ReadWaiter = {
+      readArrived: () => {
+        if (isFirst()) this.#reads.firstArrived(this);
+      },
+      // One that is not the oldest is asked for again when it is.
+      readFailed: (error) => {
+        if (isFirst()) this.#reads.firstFailed(this, error);
+      },
+    };
+    this.#store.request(letter.ref, waiter);
+  }
+}
