@@ -20,8 +20,10 @@ export interface Limits {
   delayedPerNodeMax: number;
   delayedBytesPerQueueMax: number;
   delayedBytesPerNodeMax: number;
-  /** Output waiting for one client above which it gets no more deliveries and is not read. */
+  /** Output waiting for one client above which it gets no more deliveries and nothing of it is run. */
   outboxBytesMax: number;
+  /** How long the socket of a client without heartbeats may take nothing of its output. */
+  outputStallMs: number;
   /** Input of one connection run in one turn. */
   inputBytesPerTurn: number;
   /** Memory of messages at which publishers are blocked. */
@@ -49,6 +51,7 @@ export const DEFAULT_LIMITS: Readonly<Limits> = {
   delayedBytesPerQueueMax: 8_589_934_592,
   delayedBytesPerNodeMax: 8_589_934_592,
   outboxBytesMax: 1_048_576,
+  outputStallMs: 120_000,
   inputBytesPerTurn: 131_072,
   memoryBytesMax: 1_073_741_824,
   txOperationsMax: 1_000_000,

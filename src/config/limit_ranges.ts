@@ -40,6 +40,11 @@ export const LIMIT_RANGES: Readonly<Record<keyof Limits, LimitRange>> = {
   },
   delayedBytesPerNodeMax: { min: 0, max: ANY_COUNT_MAX, help: "bytes waiting for a retry, in all" },
   outboxBytesMax: { min: 4096, max: ANY_COUNT_MAX, help: "output waiting for one slow client" },
+  outputStallMs: {
+    min: 1,
+    max: TIMER_MS_MAX,
+    help: "time a client without heartbeats may take no output",
+  },
   inputBytesPerTurn: { min: 4096, max: 16_777_216, help: "input of one connection per turn" },
   memoryBytesMax: { min: 1_048_576, max: ANY_COUNT_MAX, help: "memory at which publishers wait" },
   txOperationsMax: { min: 1, max: ANY_COUNT_MAX, help: "operations one transaction may hold" },

@@ -2,11 +2,17 @@
 // on every runtime; the engine owns it, nothing else arms it.
 
 import type { HostLoop } from "../session/host_loop.ts";
+import { Soon } from "./soon.ts";
+
+/** As often the loop goes round before what has arrived counts as told. */
+const INPUT_ROUNDS = 3;
 
 /** Timers and turns of the runtime's own event loop. */
 export class SystemLoop implements HostLoop {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #laterTimer: ReturnType<typeof setTimeout> | undefined;
+  #inputTimer: ReturnType<typeof setTimeout> | undefined;
+  readonly #soon = new Soon();
 
   /** Calls back once after `delayMs`; arming again replaces what was armed. */
   arm(delayMs: number, callback: () => void): void {
@@ -18,13 +24,30 @@ export class SystemLoop implements HostLoop {
   disarm(): void {
     clearTimeout(this.#timer);
     clearTimeout(this.#laterTimer);
+    clearTimeout(this.#inputTimer);
     this.#timer = undefined;
     this.#laterTimer = undefined;
+    this.#inputTimer = undefined;
+    this.#soon.stop();
   }
 
   /** Calls back after input and output that is ready now has had its turn. */
   soon(callback: () => void): void {
-    setImmediate(callback);
+    this.#soon.ask(callback);
+  }
+
+  /** Calls back when everything that has arrived by now has been told; asked for once at a time. */
+  afterInput(callback: () => void): void {
+    this.#goRound(INPUT_ROUNDS, callback);
+  }
+
+  // A timer, because every runtime looks at its sockets between two of them.
+  #goRound(roundsLeft: number, callback: () => void): void {
+    this.#inputTimer = setTimeout(() => {
+      if (roundsLeft > 1) return this.#goRound(roundsLeft - 1, callback);
+      this.#inputTimer = undefined;
+      callback();
+    }, 0);
   }
 
   /** Calls back once after about `delayMs`; asking again replaces what was asked. */

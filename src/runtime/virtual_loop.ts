@@ -3,6 +3,7 @@
 
 import type { VirtualClock } from "../schedule/virtual_clock.ts";
 import type { HostLoop } from "../session/host_loop.ts";
+import { Soon } from "./soon.ts";
 
 /** Runs the armed timer only inside {@linkcode VirtualLoop.advance}. */
 export class VirtualLoop implements HostLoop {
@@ -12,6 +13,7 @@ export class VirtualLoop implements HostLoop {
   /** Callbacks of `soon` and `later` that have not been called. */
   #soonCount = 0;
   #laterTimer: ReturnType<typeof setTimeout> | undefined;
+  readonly #soon = new Soon();
   #advancing: Promise<void> = Promise.resolve();
 
   /** Fires by `clock`, which nobody else may advance. */
@@ -28,6 +30,7 @@ export class VirtualLoop implements HostLoop {
   /** Forgets what was armed and what was to come later. */
   disarm(): void {
     this.#forget();
+    this.#soon.stop();
     if (this.#laterTimer === undefined) return;
     clearTimeout(this.#laterTimer);
     this.#laterTimer = undefined;
@@ -42,10 +45,15 @@ export class VirtualLoop implements HostLoop {
   /** Calls back after input and output that is ready now has had its turn. */
   soon(callback: () => void): void {
     this.#soonCount++;
-    setImmediate(() => {
+    this.#soon.ask(() => {
       this.#soonCount--;
       callback();
     });
+  }
+
+  /** Calls back in a later round: where time stands still, nobody is judged by it. */
+  afterInput(callback: () => void): void {
+    this.soon(callback);
   }
 
   /** Calls back once after about `delayMs` of real time, the last asked for; nothing advances before. */

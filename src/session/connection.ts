@@ -210,7 +210,7 @@ export class Connection implements Owner {
       this.outbox.discard();
       return;
     }
-    this.outbox.flush();
+    if (this.outbox.flush(this.context.broker.nowMs)) this.heartbeat.wrote();
     if (this.#endsAfterFlush) {
       this.#endsAfterFlush = false;
       this.#transport.end();
@@ -390,11 +390,20 @@ export class Connection implements Owner {
     this.destroy();
   }
 
-  /** Half a heartbeat interval has passed. */
+  /** A heartbeat is due, or the peer seems to be gone; then it is judged by `judge`. */
   onHeartbeat(): void {
-    if (this.state !== STATE_RUNNING || this.heartbeat.beat()) return;
+    if (this.state !== STATE_RUNNING) return;
+    if (this.heartbeat.complaint() === null) this.heartbeat.beat();
+    else this.context.timers.doubt(this);
+  }
+
+  /** Ends the connection if the peer still seems to be gone. */
+  judge(): void {
+    if (this.state !== STATE_RUNNING) return;
+    const complaint = this.heartbeat.complaint();
+    if (complaint === null) return this.heartbeat.beat();
     const fields = { connection: this.name, timeoutSeconds: this.heartbeat.intervalSeconds };
-    this.context.logger.log("warn", "missed heartbeats from client", fields);
+    this.context.logger.log("warn", complaint, fields);
     this.destroy();
   }
 }

@@ -19,6 +19,12 @@ import { unblock } from "./blocking.ts";
 import type { StoreWait } from "./store_wait.ts";
 import { Zone } from "./zone.ts";
 
+/** A connection that a timer would end. */
+export interface Doubt {
+  readonly connection: Connection;
+  readonly timer: "deadline" | "heartbeat";
+}
+
 /** Timers a connection needs; the engine implements them on the broker's scheduler. */
 export interface ConnectionTimers {
   /** Replaces the one deadline of the connection: `onDeadline` is called then. */
@@ -27,6 +33,14 @@ export interface ConnectionTimers {
   /** Calls `onHeartbeat` once. */
   setHeartbeat(connection: Connection, delayMs: number): void;
   clearHeartbeat(connection: Connection): void;
+  /** Calls `judge` when what has arrived has been read, unless a heartbeat is set before. */
+  doubt(connection: Connection): void;
+  /** Whether there are connections that a timer would end. */
+  readonly hasDoubts: boolean;
+  /** Those connections, to be judged when everything that has arrived has been read. */
+  takeDoubts(): Doubt[];
+  /** Ends those that are still to be ended; call it in a turn. */
+  judge(doubts: readonly Doubt[]): void;
 }
 
 /** What {@linkcode SessionContext} is made from. */

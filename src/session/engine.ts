@@ -58,6 +58,8 @@ export class Engine {
   #isSoonAsked = false;
   /** The store has finished something that a turn should look at. */
   #isWoken = false;
+  /** The loop was asked to tell what has arrived, because somebody is to be judged. */
+  #isLooking = false;
   /** Grows each time the loop has had a chance to look at every stream. */
   #round = 1;
   #armedDueMs = Infinity;
@@ -234,6 +236,7 @@ export class Engine {
     zone.isBroker = false;
     this.#context.flush();
     this.#isInTurn = false;
+    this.#lookAtDoubts();
     if (this.#context.hasMoreWork || this.#broker.hasMoreWork) this.#askSoon();
     this.#arm();
   }
@@ -282,6 +285,18 @@ export class Engine {
   readonly #endWindow = (): void => {
     this.#context.admission.endWindow();
   };
+
+  // Those whom a timer would end are judged when what has arrived is known.
+  #lookAtDoubts(): void {
+    const { timers } = this.#context;
+    if (this.#isLooking || !timers.hasDoubts || this.#isClosed) return;
+    this.#isLooking = true;
+    const doubts = timers.takeDoubts();
+    this.#loop.afterInput(() => {
+      this.#isLooking = false;
+      this.#turn(() => timers.judge(doubts));
+    });
+  }
 
   #arm(): void {
     const dueMs = this.#broker.scheduler.nextDueMs();

@@ -1,11 +1,20 @@
-// Heartbeats of one connection: a frame when half an interval passed in silence, and an end when the
-// peer has missed two (AMQP 0-9-1 section 4.2.7). Driven by a timer of the engine every half
-// interval. Time during which we do not read does not count against the peer.
+// Whether both ends of a connection still live. We send a heartbeat when we have said nothing for half
+// an interval (AMQP 0-9-1 section 4.2.7). The peer is given up when it has missed two, or when its
+// socket takes nothing of what waits for it. Driven by a timer of the connection, which is armed for
+// the earliest of these times. Time in which we do not read does not count as silence of the peer.
 
 import { writeHeartbeat } from "../amqp/hot_frames.ts";
 import type { Connection } from "./connection.ts";
 
 const HALF_SECOND_MS = 500;
+/**
+ * A socket may take nothing for this long, however short the heartbeats are. The kernel says that
+ * there is room only when a third of its buffer is free, which is up to a megabyte: a slow reader
+ * needs time for that.
+ */
+const STALL_MS_MIN = 20_000;
+/** Without heartbeats a waiting output is looked at this often within its limit. */
+const LOOKS_PER_STALL = 4;
 
 /** The heartbeat of a connection that is in use. */
 export class Heartbeat {
@@ -13,37 +22,85 @@ export class Heartbeat {
   intervalSeconds = 0;
   /** Last time the peer was heard, or was not listened to. */
   heardAtMs: number;
+  /** Last time we said something. */
+  wroteAtMs: number;
   readonly #connection: Connection;
-  #sentBytes = 0;
+  #isArmed = false;
 
   constructor(connection: Connection) {
     this.#connection = connection;
     this.heardAtMs = connection.context.broker.nowMs;
+    this.wroteAtMs = this.heardAtMs;
   }
 
   /** Begins with the negotiated interval. */
   start(intervalSeconds: number): void {
+    const { nowMs } = this.#connection.context.broker;
     this.intervalSeconds = intervalSeconds;
+    this.heardAtMs = nowMs;
+    this.wroteAtMs = nowMs;
     if (intervalSeconds > 0) this.#arm();
+  }
+
+  /** The socket was given something. Without heartbeats this is what begins the watch. */
+  wrote(): void {
+    const { context, outbox } = this.#connection;
+    this.wroteAtMs = context.broker.nowMs;
+    if (outbox.pendingBytes > 0 && !this.#isArmed) this.#arm();
+  }
+
+  /** Why the peer counts as gone, as far as is known now; null while it does not. */
+  complaint(): string | null {
+    const { context, input, outbox } = this.#connection;
+    const { nowMs } = context.broker;
+    if (!input.isReading || !context.watchesPeers) this.heardAtMs = nowMs;
+    outbox.look(nowMs);
+    if (nowMs >= this.#silentDueMs()) return "missed heartbeats from client";
+    const isStalled = context.watchesPeers && nowMs >= this.#stallDueMs();
+    return isStalled ? "client does not take its output" : null;
+  }
+
+  /** Sends a heartbeat if it is time for one, and arms the timer for what is due next. */
+  beat(): void {
+    const { context, outbox } = this.#connection;
+    const { nowMs } = context.broker;
+    this.#isArmed = false;
+    if (nowMs >= this.#sendDueMs()) {
+      // What still waits in the socket breaks the silence by itself when the peer reads.
+      if (outbox.waitingBytes === 0) writeHeartbeat(this.#connection.writer());
+      this.wroteAtMs = nowMs;
+    }
+    if (this.intervalSeconds > 0 || outbox.pendingBytes > 0) this.#arm();
   }
 
   #arm(): void {
     const { context } = this.#connection;
-    context.timers.setHeartbeat(this.#connection, this.intervalSeconds * HALF_SECOND_MS);
+    const { nowMs } = context.broker;
+    this.#isArmed = true;
+    let dueMs = Math.min(this.#sendDueMs(), this.#silentDueMs(), this.#stallDueMs());
+    if (this.intervalSeconds === 0) {
+      dueMs = Math.min(dueMs, nowMs + this.#stallMsMax / LOOKS_PER_STALL);
+    }
+    context.timers.setHeartbeat(this.#connection, dueMs - nowMs);
   }
 
-  /** Half an interval has passed. False when the peer is dead. */
-  beat(): boolean {
-    const connection = this.#connection;
-    const { broker: { nowMs }, watchesPeers } = connection.context;
-    if (!connection.input.isReading || !watchesPeers) this.heardAtMs = nowMs;
-    if (nowMs - this.heardAtMs >= this.intervalSeconds * 2000) return false;
-    const { outbox } = connection;
-    const wasSilent = outbox.sentBytes === this.#sentBytes && outbox.writer.byteCount === 0;
-    if (wasSilent) writeHeartbeat(connection.writer());
-    // What this turn writes is handed over when it ends.
-    this.#sentBytes = outbox.sentBytes + outbox.writer.byteCount;
-    this.#arm();
-    return true;
+  #sendDueMs(): number {
+    if (this.intervalSeconds === 0) return Infinity;
+    return this.wroteAtMs + this.intervalSeconds * HALF_SECOND_MS;
+  }
+
+  #silentDueMs(): number {
+    if (this.intervalSeconds === 0) return Infinity;
+    return this.heardAtMs + this.intervalSeconds * 4 * HALF_SECOND_MS;
+  }
+
+  #stallDueMs(): number {
+    const { outbox } = this.#connection;
+    return outbox.pendingBytes === 0 ? Infinity : outbox.movedAtMs + this.#stallMsMax;
+  }
+
+  get #stallMsMax(): number {
+    if (this.intervalSeconds === 0) return this.#connection.context.limits.outputStallMs;
+    return Math.max(this.intervalSeconds * 4 * HALF_SECOND_MS, STALL_MS_MIN);
   }
 }

@@ -10,6 +10,11 @@ export interface HostLoop {
   /** Calls back after input and output that is ready now has had its turn. */
   soon(callback: () => void): void;
   /**
+   * Calls back when everything that has arrived by now has been told, also after the whole process
+   * has stood still. Asked for once at a time.
+   */
+  afterInput(callback: () => void): void;
+  /**
    * Calls back once after about `delayMs` of real time, also where broker time stands still; asking
    * again replaces what was asked. For giving the machine's other work a chance, never for anything
    * that is due.

@@ -88,9 +88,13 @@ export class Input {
     return !this.#isPaused;
   }
 
-  /** Pauses or resumes the transport as holds and waiting bytes demand. */
+  /**
+   * Pauses or resumes the transport as holds and waiting bytes demand. A client that does not take its
+   * output is read on until its bytes fill their place: what arrives shows that it lives.
+   */
   sync(): void {
-    const isPaused = this.holds !== 0 || this.#waitingBytes > this.#waitingBytesMax;
+    const isHeld = (this.holds & ~HOLD_OUTPUT) !== 0;
+    const isPaused = isHeld || this.#waitingBytes > this.#waitingBytesMax;
     if (isPaused === this.#isPaused) return;
     this.#isPaused = isPaused;
     if (isPaused) this.#transport.pause();

@@ -15,6 +15,9 @@ export class Outbox {
   pendingBytes = 0;
   /** All bytes ever handed over. */
   sentBytes = 0;
+  /** Last time when the kernel was seen to take something, or when there was nothing to take. */
+  movedAtMs = 0;
+  #takenBytes = 0;
   readonly #transport: Transport;
   readonly #pool: BufferPool;
 
@@ -34,21 +37,31 @@ export class Outbox {
     return this.writer.byteCount + this.pendingBytes;
   }
 
-  /** Hands the turn's bytes to the transport; true when there were any. */
-  flush(): boolean {
+  /** Hands the turn's bytes to the transport at `nowMs`; true when there were any. */
+  flush(nowMs: number): boolean {
     const { writer } = this;
     const byteCount = writer.byteCount;
     if (byteCount > 0) {
+      if (this.pendingBytes === 0) this.movedAtMs = nowMs;
       const next = this.#transport.write(writer.bytes, byteCount);
       this.#pool.give(next);
       this.sentBytes += byteCount;
       this.pendingBytes = this.#transport.pendingBytes;
+      this.look(nowMs);
     } else if (writer.bytes.length > 0) {
       this.#pool.give(writer.bytes);
     }
     writer.bytes = EMPTY_BYTES;
     writer.byteCount = 0;
     return byteCount > 0;
+  }
+
+  /** Sees whether the kernel has taken anything since the last look. */
+  look(nowMs: number): void {
+    const takenBytes = this.sentBytes - this.#transport.pendingBytes;
+    if (takenBytes === this.#takenBytes) return;
+    this.#takenBytes = takenBytes;
+    this.movedAtMs = nowMs;
   }
 
   /** The transport has nothing waiting any more. */
@@ -60,6 +73,6 @@ export class Outbox {
   discard(): void {
     this.writer.byteCount = 0;
     this.pendingBytes = 0;
-    this.flush();
+    this.flush(this.movedAtMs);
   }
 }

@@ -1,12 +1,18 @@
 // The two timers of a connection, its deadline and its heartbeat, on the broker's scheduler. Made by
-// the engine. Fires inside Broker.beginTurn, so it guards what it calls.
+// the engine. Fires inside Broker.beginTurn, so it guards what it calls. What a timer would end is not
+// ended at once: when this process has stood still (a laptop that slept, a container that was frozen),
+// the timer comes first, and what proves it wrong lies unread in a socket.
 
 import type { Broker } from "../broker/broker.ts";
 import type { Connection } from "./connection.ts";
-import type { ConnectionTimers, SessionContext } from "./context.ts";
+import type { ConnectionTimers, Doubt, SessionContext } from "./context.ts";
 import { handleFailure } from "./failure.ts";
 
+/** Instead of a handle: the timer has fired, and its connection waits to be judged. */
+const FIRED = -1;
+
 interface Handles {
+  /** A handle of the scheduler, 0 for none, or {@linkcode FIRED}. */
   deadline: number;
   heartbeat: number;
 }
@@ -19,6 +25,7 @@ export class SchedulerTimers implements ConnectionTimers {
   readonly #deadlines: number;
   readonly #heartbeats: number;
   readonly #handles = new WeakMap<Connection, Handles>();
+  readonly #doubts: Doubt[] = [];
 
   constructor(context: SessionContext, connections: ReadonlyMap<number, Connection>) {
     const { scheduler } = context.broker;
@@ -26,16 +33,17 @@ export class SchedulerTimers implements ConnectionTimers {
     this.#scheduler = scheduler;
     this.#connections = connections;
     this.#deadlines = scheduler.openGroup((id) => {
-      this.#fire(id, (connection) => {
-        this.#handlesOf(connection).deadline = 0;
-        connection.onDeadline();
-      });
+      const connection = connections.get(id);
+      if (connection !== undefined) this.#doubt(connection, "deadline");
     });
     this.#heartbeats = scheduler.openGroup((id) => {
-      this.#fire(id, (connection) => {
-        this.#handlesOf(connection).heartbeat = 0;
-        connection.onHeartbeat();
-      });
+      const connection = connections.get(id);
+      if (connection === undefined) return;
+      const { zone } = this.#context;
+      this.#handlesOf(connection).heartbeat = 0;
+      zone.isBroker = false;
+      this.#guard(connection, () => connection.onHeartbeat());
+      zone.isBroker = true;
     });
   }
 
@@ -48,17 +56,41 @@ export class SchedulerTimers implements ConnectionTimers {
     return handles;
   }
 
-  #fire(id: number, act: (connection: Connection) => void): void {
-    const connection = this.#connections.get(id);
-    if (connection === undefined) return;
-    const { zone } = this.#context;
-    zone.isBroker = false;
+  #guard(connection: Connection, act: () => void): void {
     try {
-      act(connection);
+      act();
     } catch (error) {
       handleFailure(connection, error);
     }
-    zone.isBroker = true;
+  }
+
+  doubt(connection: Connection): void {
+    this.#doubt(connection, "heartbeat");
+  }
+
+  #doubt(connection: Connection, timer: keyof Handles): void {
+    this.#handlesOf(connection)[timer] = FIRED;
+    this.#doubts.push({ connection, timer });
+  }
+
+  get hasDoubts(): boolean {
+    return this.#doubts.length > 0;
+  }
+
+  takeDoubts(): Doubt[] {
+    return this.#doubts.splice(0);
+  }
+
+  judge(doubts: readonly Doubt[]): void {
+    for (const { connection, timer } of doubts) {
+      const handles = this.#handlesOf(connection);
+      // The timer was set or cleared meanwhile: there is no doubt any more.
+      if (handles[timer] !== FIRED) continue;
+      handles[timer] = 0;
+      if (!this.#connections.has(connection.id)) continue;
+      const isDeadline = timer === "deadline";
+      this.#guard(connection, () => isDeadline ? connection.onDeadline() : connection.judge());
+    }
   }
 
   setDeadline(connection: Connection, delayMs: number): void {

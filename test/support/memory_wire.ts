@@ -122,6 +122,18 @@ export class MemoryWire implements Transport {
     else if (waiting.length > 0) this.#events?.drained();
   }
 
+  /** The client takes about `byteCount` of what waits, in whole writes, and then stops again. */
+  readSome(byteCount: number): void {
+    let taken = 0;
+    while (taken < byteCount && this.#toClient.length > 0) {
+      const bytes = this.#toClient.shift()!;
+      taken += bytes.length;
+      this.pendingBytes -= bytes.length;
+      this.#client.received(bytes);
+    }
+    if (taken > 0 && this.pendingBytes === 0) this.#events?.drained();
+  }
+
   /** Shows the client what waits without taking it: for tests that must know what was on its way. */
   peek(): void {
     for (const bytes of this.#toClient.splice(0)) this.#client.received(bytes);

@@ -37,6 +37,11 @@ export class TestLoop implements HostLoop {
     this.#soon.push(callback);
   };
 
+  /** Comes after what was to come soon before. */
+  afterInput(callback: () => void): void {
+    this.soon(() => this.soon(callback));
+  }
+
   /** Comes when nothing else is left to do now. */
   later(_delayMs: number, callback: () => void): void {
     this.#later.push(callback);

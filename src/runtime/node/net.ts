@@ -12,6 +12,12 @@ import type { ListenOptions, StreamListener } from "../port.ts";
 
 const BACKLOG = 1024;
 
+/**
+ * Most bytes that a socket is given at once. It tells that they have been taken only when all have:
+ * of one large write nobody could see that a slow client takes it.
+ */
+const WRITE_BYTES_MAX = 262_144;
+
 /** After our last byte a peer has this long to close its side, so that a reset does not eat it. */
 const LINGER_MS = 2_000;
 
@@ -56,7 +62,7 @@ class SocketTransport implements Transport {
   readonly #events: TransportEvents;
   readonly #outgoing = new Outgoing();
   readonly #onWritten: (error?: Error | null) => void;
-  /** Bytes of the head of `#outgoing` that the socket is writing; 0 when it writes nothing. */
+  /** Bytes at the head of `#outgoing` that the socket is writing; 0 when it writes nothing. */
   #inFlightBytes = 0;
   #isEnding = false;
 
@@ -84,11 +90,17 @@ class SocketTransport implements Transport {
   write(buffer: Uint8Array, byteCount: number): Uint8Array {
     if (this.#isEnding || this.#socket.destroyed) return buffer;
     if (this.#outgoing.byteCount > 0) return this.#outgoing.keep(buffer, 0, byteCount);
-    this.#send(buffer, 0, byteCount);
-    // node:net tries the system call at once; nothing left over means that the buffer is free.
-    if (this.#socket.writableLength === 0) return buffer;
-    this.#inFlightBytes = byteCount;
-    return this.#outgoing.hold(buffer, 0, byteCount);
+    for (let start = 0; start < byteCount;) {
+      const end = Math.min(byteCount, start + WRITE_BYTES_MAX);
+      this.#send(buffer, start, end);
+      // node:net tries the system call at once; nothing left over means that it took everything.
+      if (this.#socket.writableLength > 0) {
+        this.#inFlightBytes = end - start;
+        return this.#outgoing.hold(buffer, start, byteCount);
+      }
+      start = end;
+    }
+    return buffer;
   }
 
   pause(): void {
@@ -131,8 +143,8 @@ class SocketTransport implements Transport {
   #sendWaiting(): void {
     let head = this.#outgoing.head();
     while (head !== undefined) {
-      const byteCount = head.end - head.start;
-      this.#send(head.buffer, head.start, head.end);
+      const byteCount = Math.min(head.end - head.start, WRITE_BYTES_MAX);
+      this.#send(head.buffer, head.start, head.start + byteCount);
       if (this.#socket.writableLength > 0) {
         this.#inFlightBytes = byteCount;
         return;

@@ -168,6 +168,34 @@ Deno.test("write() keeps what a client does not take, in order, and says when it
   });
 });
 
+Deno.test("pendingBytes falls while a slow client takes one large write", async () => {
+  await withPair(async ({ peer, client }) => {
+    client.write("x");
+    await peer.until(() => peer.receivedCount === 1);
+    client.pause();
+    const bytes = pattern(60_000_000, 7);
+    peer.transport.write(bytes, bytes.length);
+    const pendingBytes = peer.transport.pendingBytes;
+    const isSomeTaken = new Promise<void>((resolve) => {
+      let byteCount = 0;
+      client.on("data", (chunk: Uint8Array) => {
+        byteCount += chunk.length;
+        if (byteCount < 20_000_000) return;
+        client.pause();
+        resolve();
+      });
+    });
+    client.resume();
+    await isSomeTaken;
+    for (let i = 0; i < 1000 && peer.transport.pendingBytes === pendingBytes; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    assertGreater(pendingBytes, peer.transport.pendingBytes);
+    assertGreater(peer.transport.pendingBytes, 0);
+    assertEquals(peer.drainCount, 0);
+  });
+});
+
 Deno.test("end() closes after everything handed over has arrived", async () => {
   await withPair(async ({ peer, client }) => {
     client.pause();

@@ -49,6 +49,7 @@ Deno.test("advance() calls wait for each other", async () => {
   await Promise.all([loop.advance(10), loop.advance(10)]);
   assertEquals(order, ["soon", "second"]);
   assertEquals(clock.wallMs(), 20);
+  loop.disarm();
 });
 
 Deno.test("arm() replaces what was armed and disarm() forgets it", async () => {

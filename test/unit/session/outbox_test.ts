@@ -31,8 +31,8 @@ Deno.test("Outbox.flush() hands over what was written, once", () => {
   outbox.writer.u8(1);
   outbox.writer.u8(2);
   assertEquals(outbox.waitingBytes, 2);
-  assertEquals(outbox.flush(), true);
-  assertEquals(outbox.flush(), false);
+  assertEquals(outbox.flush(0), true);
+  assertEquals(outbox.flush(0), false);
   assertEquals(transport.written, [[1, 2]]);
   assertEquals([outbox.sentBytes, outbox.waitingBytes], [2, 0]);
 });
@@ -46,7 +46,7 @@ Deno.test("Outbox holds a buffer only during the turn in which it writes", () =>
   outbox.open();
   assertStrictEquals(outbox.writer.bytes, first);
   outbox.writer.u8(1);
-  outbox.flush();
+  outbox.flush(0);
   assertEquals(outbox.writer.bytes.length, 0);
   assertStrictEquals(pool.take(), first);
 });
@@ -59,7 +59,7 @@ Deno.test("Outbox never writes into a buffer that the transport still needs", ()
   outbox.open();
   const kept = outbox.writer.bytes;
   outbox.writer.u8(1);
-  outbox.flush();
+  outbox.flush(0);
   outbox.open();
   assertEquals(outbox.writer.bytes === kept, false);
   assertEquals(outbox.waitingBytes, 1);
