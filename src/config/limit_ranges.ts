@@ -43,7 +43,7 @@ export const LIMIT_RANGES: Readonly<Record<keyof Limits, LimitRange>> = {
   outputStallMs: {
     min: 1,
     max: TIMER_MS_MAX,
-    help: "time a client without heartbeats may take no output",
+    help: "time a socket may take no output",
   },
   inputBytesPerTurn: { min: 4096, max: 16_777_216, help: "input of one connection per turn" },
   memoryBytesMax: { min: 1_048_576, max: ANY_COUNT_MAX, help: "memory at which publishers wait" },

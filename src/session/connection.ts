@@ -389,21 +389,4 @@ export class Connection implements Owner {
     }
     this.destroy();
   }
-
-  /** A heartbeat is due, or the peer seems to be gone; then it is judged by `judge`. */
-  onHeartbeat(): void {
-    if (this.state !== STATE_RUNNING) return;
-    if (this.heartbeat.complaint() === null) this.heartbeat.beat();
-    else this.context.timers.doubt(this);
-  }
-
-  /** Ends the connection if the peer still seems to be gone. */
-  judge(): void {
-    if (this.state !== STATE_RUNNING) return;
-    const complaint = this.heartbeat.complaint();
-    if (complaint === null) return this.heartbeat.beat();
-    const fields = { connection: this.name, timeoutSeconds: this.heartbeat.intervalSeconds };
-    this.context.logger.log("warn", complaint, fields);
-    this.destroy();
-  }
 }

@@ -30,10 +30,10 @@ export interface ConnectionTimers {
   /** Replaces the one deadline of the connection: `onDeadline` is called then. */
   setDeadline(connection: Connection, delayMs: number): void;
   clearDeadline(connection: Connection): void;
-  /** Calls `onHeartbeat` once. */
+  /** Calls `heartbeat.fire(false)` once. */
   setHeartbeat(connection: Connection, delayMs: number): void;
   clearHeartbeat(connection: Connection): void;
-  /** Calls `judge` when what has arrived has been read, unless a heartbeat is set before. */
+  /** Calls `heartbeat.fire(true)` when what has arrived is read, unless a heartbeat is set before. */
   doubt(connection: Connection): void;
   /** Whether there are connections that a timer would end. */
   readonly hasDoubts: boolean;

@@ -5,6 +5,7 @@
 
 import { writeHeartbeat } from "../amqp/hot_frames.ts";
 import type { Connection } from "./connection.ts";
+import { STATE_RUNNING } from "./connection_state.ts";
 
 const HALF_SECOND_MS = 500;
 /**
@@ -49,19 +50,34 @@ export class Heartbeat {
     if (outbox.pendingBytes > 0 && !this.#isArmed) this.#arm();
   }
 
-  /** Why the peer counts as gone, as far as is known now; null while it does not. */
-  complaint(): string | null {
+  /**
+   * A heartbeat is due, or the peer seems to be gone. It is given up only when `isSure`: when
+   * everything that has arrived has been read.
+   */
+  fire(isSure: boolean): void {
+    const connection = this.#connection;
+    if (connection.state !== STATE_RUNNING) return;
+    const complaint = this.#complaint();
+    if (complaint === null) return this.#beat();
+    const { timers, logger } = connection.context;
+    if (!isSure) return timers.doubt(connection);
+    const fields = { connection: connection.name, timeoutSeconds: this.intervalSeconds };
+    logger.log("warn", complaint, fields);
+    connection.destroy();
+  }
+
+  // Why the peer counts as gone, as far as is known now; null while it does not.
+  #complaint(): string | null {
     const { context, input, outbox } = this.#connection;
     const { nowMs } = context.broker;
     if (!input.isReading || !context.watchesPeers) this.heardAtMs = nowMs;
     outbox.look(nowMs);
     if (nowMs >= this.#silentDueMs()) return "missed heartbeats from client";
-    const isStalled = context.watchesPeers && nowMs >= this.#stallDueMs();
-    return isStalled ? "client does not take its output" : null;
+    return nowMs >= this.#stallDueMs() ? "client does not take its output" : null;
   }
 
-  /** Sends a heartbeat if it is time for one, and arms the timer for what is due next. */
-  beat(): void {
+  // Sends a heartbeat if it is time for one, and arms the timer for what is due next.
+  #beat(): void {
     const { context, outbox } = this.#connection;
     const { nowMs } = context.broker;
     this.#isArmed = false;
@@ -95,8 +111,9 @@ export class Heartbeat {
   }
 
   #stallDueMs(): number {
-    const { outbox } = this.#connection;
-    return outbox.pendingBytes === 0 ? Infinity : outbox.movedAtMs + this.#stallMsMax;
+    const { outbox, context } = this.#connection;
+    if (outbox.pendingBytes === 0 || !context.watchesPeers) return Infinity;
+    return outbox.movedAtMs + this.#stallMsMax;
   }
 
   get #stallMsMax(): number {

@@ -42,7 +42,7 @@ export class SchedulerTimers implements ConnectionTimers {
       const { zone } = this.#context;
       this.#handlesOf(connection).heartbeat = 0;
       zone.isBroker = false;
-      this.#guard(connection, () => connection.onHeartbeat());
+      this.#guard(connection, () => connection.heartbeat.fire(false));
       zone.isBroker = true;
     });
   }
@@ -88,8 +88,10 @@ export class SchedulerTimers implements ConnectionTimers {
       if (handles[timer] !== FIRED) continue;
       handles[timer] = 0;
       if (!this.#connections.has(connection.id)) continue;
-      const isDeadline = timer === "deadline";
-      this.#guard(connection, () => isDeadline ? connection.onDeadline() : connection.judge());
+      this.#guard(connection, () => {
+        if (timer === "deadline") connection.onDeadline();
+        else connection.heartbeat.fire(true);
+      });
     }
   }
 

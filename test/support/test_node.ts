@@ -33,6 +33,8 @@ export interface NodeOptions {
   isManual?: boolean;
   /** What the wall clock says at the start; `START_MS` if nothing else is said. */
   wallMs?: number;
+  /** Whether silent peers are given up; they are unless something else is said. */
+  watchesPeers?: boolean;
   /** The broker time that an earlier life has reached. */
   lastTimeMs?: number;
 }
@@ -77,6 +79,7 @@ export class TestNode {
       logger,
       random,
       product: { version: "0.0.0", platform: "test", clusterName: "test" },
+      watchesPeers: options.watchesPeers ?? true,
       fatal: (error) => this.fatalErrors.push(error),
     });
   }

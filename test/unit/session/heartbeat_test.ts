@@ -130,9 +130,9 @@ interface Stuck {
 }
 
 /** A consumer of 100 messages that takes nothing of what it is sent. */
-function stuckConsumer(heartbeat: number): Stuck {
+function stuckConsumer(heartbeat: number, watchesPeers = true): Stuck {
   const limits = { outboxBytesMax: 10_000, outputStallMs: 60_000, inputBytesPerTurn: 4096 };
-  const node = new TestNode({ limits });
+  const node = new TestNode({ limits, watchesPeers });
   const publisher = node.connect().channel();
   publisher.queue("q");
   const client = node.connect({ heartbeat });
@@ -218,6 +218,14 @@ Deno.test("without heartbeats a consumer that has taken everything is left alone
   client.wire.read();
   node.advance(3_600_000);
   assertFalse(client.isClosed);
+});
+
+Deno.test("where peers are not watched, nobody is given up and time goes on", () => {
+  for (const heartbeat of [0, 10]) {
+    const { node, client } = stuckConsumer(heartbeat, false);
+    node.advance(3_600_000);
+    assertFalse(client.isClosed);
+  }
 });
 
 /** Lets the process stand still for a while; then `late` arrives, but the timers come first. */
