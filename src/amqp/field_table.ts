@@ -249,6 +249,7 @@ export function writeFieldValue(out: ByteWriter, field: FieldValue): void {
     case "A":
       return writeFieldArray(out, field.value);
     case "F":
+      if (field.bytes !== undefined) return out.longString(field.bytes);
       return writeFieldTable(out, field.value);
     default:
       return writeInteger(out, field.tag, field.value);

@@ -33,7 +33,12 @@ export type FieldValue =
   | { readonly tag: "S"; readonly value: string | Uint8Array }
   | { readonly tag: "x"; readonly value: Uint8Array }
   | { readonly tag: "A"; readonly value: FieldArray }
-  | { readonly tag: "F"; readonly value: FieldTable }
+  | {
+    readonly tag: "F";
+    readonly value: FieldTable;
+    /** Its entries as they came, which are written in place of `value`: decoding loses odd floats. */
+    readonly bytes?: Uint8Array;
+  }
   | { readonly tag: "V" };
 
 /** A field array. */

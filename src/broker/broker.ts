@@ -60,6 +60,8 @@ export class Broker {
   nowMs = 0;
   /** Bytes of memory that the session layer holds: outboxes and unfinished content. */
   extraMemoryBytes = 0;
+  /** Bytes of memory for messages that stand apart because of their size; see apart_lane.ts. */
+  apartBytes = 0;
   #scheduled: Queue[] = [];
   #dispatching: Queue[] = [];
   #isMemoryBlocked = false;
@@ -191,7 +193,8 @@ export class Broker {
 
   /** Bytes of memory held for messages, wherever they are. */
   get memoryBytes(): number {
-    return this.store.memoryBytes + this.delayedTable.memoryBytes + this.extraMemoryBytes;
+    return this.store.memoryBytes + this.delayedTable.memoryBytes + this.extraMemoryBytes +
+      this.apartBytes;
   }
 
   /** Whether memory is above its watermark. */

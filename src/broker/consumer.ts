@@ -24,6 +24,8 @@ export interface ConsumeOptions {
   priority: number;
   /** Unacked messages this consumer may have; 0 = no limit. */
   prefetch: number;
+  /** Bytes of the largest content header that its client takes; unless given, any. */
+  headerBytesMax?: number;
 }
 
 /** One consumer. */
@@ -37,6 +39,8 @@ export class Consumer {
   readonly exclusive: boolean;
   readonly priority: number;
   readonly prefetch: number;
+  /** Bytes of the largest content header that can be sent to it. */
+  readonly headerBytesMax: number;
   unackedCount = 0;
   isCancelled = false;
   /** Out of the ring until something frees capacity. */
@@ -51,6 +55,7 @@ export class Consumer {
     this.exclusive = options.exclusive;
     this.priority = options.priority;
     this.prefetch = options.prefetch;
+    this.headerBytesMax = options.headerBytesMax ?? Infinity;
   }
 
   /** Whether one more message may be sent. */

@@ -16,6 +16,12 @@ export class ConsumerRing {
   readonly #all = new Set<Consumer>();
   /** Highest priority first; a ring stays while its priority has any consumer. */
   #rings: PriorityRing[] = [];
+  /** How many consumers take content headers of at most so many bytes, by that limit. */
+  readonly #headerLimits = new Map<number, number>();
+  /** Bytes of the largest content header that every consumer takes. */
+  headerBytesMin = Infinity;
+  /** Bytes of the largest content header that any consumer takes; 0 without consumers. */
+  headerBytesMax = 0;
 
   get count(): number {
     return this.#all.size;
@@ -34,12 +40,13 @@ export class ConsumerRing {
 
   add(consumer: Consumer): void {
     this.#all.add(consumer);
+    this.#count(consumer.headerBytesMax, 1);
     consumer.isBlocked = false;
     putLast(this.#ringOf(consumer.priority), consumer);
   }
 
   remove(consumer: Consumer): void {
-    this.#all.delete(consumer);
+    if (this.#all.delete(consumer)) this.#count(consumer.headerBytesMax, -1);
     const ring = this.#ringOf(consumer.priority);
     const index = ring.waiting.indexOf(consumer);
     if (index >= 0) takeOut(ring, index);
@@ -103,6 +110,38 @@ export class ConsumerRing {
     return null;
   }
 
+  /** The different limits of consumers on the size of a content header. */
+  get headerLimits(): Iterable<number> {
+    return this.#headerLimits.keys();
+  }
+
+  /** The consumer whose turn it is among those that take such a header, or null; others keep theirs. */
+  nextFor(headerBytes: number): Consumer | null {
+    for (const ring of this.#rings) {
+      const index = indexFor(ring, headerBytes);
+      if (index < 0) continue;
+      const consumer = ring.waiting[index]!;
+      takeOut(ring, index);
+      putLast(ring, consumer);
+      return consumer;
+    }
+    return null;
+  }
+
+  /** Whether one has capacity that takes such a header. */
+  hasCapacityFor(headerBytes: number): boolean {
+    return this.#rings.some((ring) => indexFor(ring, headerBytes) >= 0);
+  }
+
+  #count(limitBytes: number, change: number): void {
+    const limits = this.#headerLimits;
+    const count = (limits.get(limitBytes) ?? 0) + change;
+    if (count > 0) limits.set(limitBytes, count);
+    else limits.delete(limitBytes);
+    this.headerBytesMin = Math.min(...limits.keys());
+    this.headerBytesMax = Math.max(0, ...limits.keys());
+  }
+
   #ringOf(priority: number): PriorityRing {
     const found = this.#rings.find((ring) => ring.priority === priority);
     if (found !== undefined) return found;
@@ -117,6 +156,23 @@ export class ConsumerRing {
 function putLast(ring: PriorityRing, consumer: Consumer): void {
   ring.waiting.splice(ring.next, 0, consumer);
   ring.next++;
+}
+
+// Where the next consumer stands that takes such a header and has capacity; -1 when there is none.
+function indexFor(ring: PriorityRing, headerBytes: number): number {
+  const { waiting } = ring;
+  for (let passed = 0; passed < waiting.length;) {
+    if (ring.next >= waiting.length) ring.next = 0;
+    const index = (ring.next + passed) % waiting.length;
+    const consumer = waiting[index]!;
+    if (consumer.headerBytesMax < headerBytes) passed++;
+    else if (consumer.hasCapacity()) return index;
+    else {
+      consumer.isBlocked = true;
+      takeOut(ring, index);
+    }
+  }
+  return -1;
 }
 
 function takeOut(ring: PriorityRing, index: number): void {

@@ -4,6 +4,7 @@
 // Storing in the targets and removing from the source fall into the same batch. What is not published in
 // the turn that decided it is entered as dying, so that a crash finds it (docs/storage.md).
 
+import { CONTENT_HEADER_FIXED_BYTES } from "../amqp/content_header.ts";
 import { PROPERTY_EXPIRATION } from "../amqp/properties.ts";
 import type { FieldTable } from "../amqp/field_value.ts";
 import { longField } from "../amqp/field_value.ts";
@@ -25,6 +26,7 @@ import {
 import { emptySource, emptyView } from "../store/views.ts";
 import type { Broker } from "./broker.ts";
 import { extraKeysOf, keysUnder } from "./extra_keys.ts";
+import { deadLetterHeaderBytesMax } from "./header_size.ts";
 import type { Queue } from "./queue.ts";
 import { RouteResult } from "./route.ts";
 import {
@@ -35,14 +37,22 @@ import {
   type LetterReads,
   SourceLetters,
 } from "./source_letters.ts";
-import { isCycle, recordDeath } from "./x_death.ts";
+import {
+  changedHeaders,
+  headersWithDeaths,
+  isCycle,
+  recordDeath,
+  withoutOldestDeaths,
+} from "./x_death.ts";
 
 /** Why a message is dead, as `x-death` says it. */
 export type DeadLetterReason = DeathCause;
 
 const DELIVERY_COUNT_HEADER = "x-delivery-count";
 // Headers that the new table may have lost; everything else in the old one is in the new one too.
-const REPLACED_HEADERS = ["CC", "BCC", DELIVERY_COUNT_HEADER].map(tableKey);
+const REPLACED_HEADERS = ["CC", "BCC", DELIVERY_COUNT_HEADER].map((name) => {
+  return { name, key: tableKey(name) };
+});
 // One queue after the other gets so much of a turn.
 const COST_PER_QUEUE = 64;
 // So many bytes of a body cost as much as a publish with its headers written anew.
@@ -209,7 +219,7 @@ export class DeadLetters implements LetterReads {
     const properties = this.#properties;
     properties.set(view.bytes, view.propertiesStart, view.propertiesEnd);
     const address = readAddress(view);
-    const headers = properties.headers() ?? null;
+    const headers = headersWithDeaths(properties);
     const newKey = queue.args.deadLetterRoutingKey;
     const newHeaders = this.#headersAfter(letter, headers, address);
     const result = this.#route;
@@ -225,7 +235,8 @@ export class DeadLetters implements LetterReads {
     // Making room in a target may have delivered or moved messages; look at the bytes anew.
     this.#broker.store.open(letter.ref, view);
     properties.set(view.bytes, view.propertiesStart, view.propertiesEnd);
-    this.#fillSource(letter, newHeaders, newKey ?? address.routingKey);
+    const routingKey = newKey ?? address.routingKey;
+    this.#fillSource(letter, routingKey, { before: headers, after: newHeaders });
     this.#store(result, takerCount);
   }
 
@@ -272,7 +283,11 @@ export class DeadLetters implements LetterReads {
     return kept;
   }
 
-  #fillSource(letter: DeadLetter, headers: FieldTable, routingKey: string): void {
+  #fillSource(
+    letter: DeadLetter,
+    routingKey: string,
+    headers: { before: FieldTable | null; after: FieldTable },
+  ): void {
     const view = this.#view;
     const source = this.#source;
     const out = this.#out;
@@ -280,11 +295,13 @@ export class DeadLetters implements LetterReads {
     out.shortString(letter.queue.args.deadLetterExchange!);
     out.shortString(routingKey);
     const propertiesStart = out.byteCount;
-    rewriteProperties(out, this.#properties, {
-      setHeaders: headers,
-      removeHeaders: REPLACED_HEADERS,
-      dropFlags: PROPERTY_EXPIRATION,
-    });
+    this.#writeProperties(headers.before, headers.after);
+    const headerBytes = CONTENT_HEADER_FIXED_BYTES + out.byteCount - propertiesStart;
+    const excessBytes = headerBytes - deadLetterHeaderBytesMax(this.#broker.limits);
+    if (excessBytes > 0) {
+      out.truncate(propertiesStart);
+      this.#writeProperties(headers.before, withoutOldestDeaths(headers.after, excessBytes));
+    }
     source.address = out.bytes;
     source.addressStart = 0;
     source.addressEnd = propertiesStart;
@@ -295,11 +312,20 @@ export class DeadLetters implements LetterReads {
     source.bodyStart = view.bodyStart;
     source.bodyEnd = view.bodyEnd;
     source.flags = (view.flags & RECORD_PERSISTENT) |
-      (headers.has(DELIVERY_COUNT_HEADER) ? RECORD_FORGED_COUNT : 0) |
-      (headers.has("BCC") ? RECORD_BCC : 0);
+      (headers.after.has(DELIVERY_COUNT_HEADER) ? RECORD_FORGED_COUNT : 0) |
+      (headers.after.has("BCC") ? RECORD_BCC : 0);
     source.priority = view.priority;
     source.arrivalMs = this.#broker.nowMs;
     source.expiryMs = Infinity;
+  }
+
+  // Headers that are not ours to change are copied as bytes.
+  #writeProperties(before: FieldTable | null, after: FieldTable): void {
+    rewriteProperties(this.#out, this.#properties, {
+      setHeaders: changedHeaders(before, after),
+      removeHeaders: REPLACED_HEADERS.filter(({ name }) => !after.has(name)).map(({ key }) => key),
+      dropFlags: PROPERTY_EXPIRATION,
+    });
   }
 
   #store(result: RouteResult, takerCount: number): void {

@@ -27,6 +27,8 @@ export class Delivery {
   position = 0;
   entry = 0;
   bodyBytes = 0;
+  /** After a get of a message whose content header is too large: how large it is. */
+  headerBytes = 0;
   /** The `redelivered` bit to send. */
   redelivered = false;
   /** Value of the `x-delivery-count` header to write in place of any other; 0 = write none. */

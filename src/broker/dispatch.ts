@@ -5,7 +5,17 @@
 import { HEAD_READY } from "../store/port.ts";
 import type { Consumer } from "./consumer.ts";
 import type { Delivery } from "./delivery.ts";
+import { DELIVERED_BYTES_MAX, deliveredHeaderBytes } from "./header_size.ts";
+import { joinApart, putHeadApart } from "./put_apart.ts";
 import type { Queue } from "./queue.ts";
+
+// So many messages of a queue that fit nobody are put apart in a turn.
+const APART_PER_TURN_MAX = 1024;
+// What became of a message that was looked at.
+const STOPPED = 0;
+const DELIVERED = 1;
+const PUT_APART = 2;
+const WENT_ON = 3;
 
 /**
  * Delivers until the queue is empty, no consumer has capacity or `countMax` messages have gone out, and
@@ -16,6 +26,8 @@ export function dispatchQueue(queue: Queue, delivery: Delivery, countMax = Infin
   const { store, nowMs, expirySweeps } = queue.broker;
   // Nothing is read from a disk for nobody; what has expired, the queue finds by itself.
   if (consumers.count === 0) return 0;
+  if (lane === queue.apart) return dispatchApart(queue, delivery, countMax);
+  const propertyBytesMax = consumers.headerBytesMin - DELIVERED_BYTES_MAX;
   let count = 0;
   while (count < countMax && lane.head(queue) === HEAD_READY) {
     if (!store.open(lane.headRef, delivery.view)) {
@@ -29,18 +41,13 @@ export function dispatchQueue(queue: Queue, delivery: Delivery, countMax = Infin
       queue.expireHead();
       continue;
     }
+    if (delivery.view.propertiesEnd - delivery.view.propertiesStart > propertyBytesMax) {
+      return count + dispatchApart(queue, delivery, countMax - count);
+    }
     const consumer = consumers.next();
     if (consumer === null) return count;
     count++;
-    queue.takeHead(delivery);
-    if (consumer.noAck) {
-      queue.stats.deliverNoAck++;
-      consumer.channel.deliver(consumer, delivery);
-      queue.discard(delivery);
-    } else {
-      queue.stats.deliver++;
-      consumer.channel.deliver(consumer, delivery);
-    }
+    deliverHead(queue, consumer, delivery);
   }
   return count;
 }
@@ -60,4 +67,70 @@ export function serveFirst(queue: Queue, consumer: Consumer): boolean {
   queue.consumers.putFirst(consumer);
   queue.broker.schedule(queue);
   return dispatchQueue(queue, queue.broker.delivery, 1) > 0;
+}
+
+function deliverHead(queue: Queue, consumer: Consumer, delivery: Delivery): void {
+  queue.takeHead(delivery);
+  if (consumer.noAck) {
+    queue.stats.deliverNoAck++;
+    consumer.channel.deliver(consumer, delivery);
+    queue.discard(delivery);
+  } else {
+    queue.stats.deliver++;
+    consumer.channel.deliver(consumer, delivery);
+  }
+}
+
+// The same for a queue with messages whose content header may not fit everybody: each goes to the next
+// consumer that takes it. One that nobody with capacity takes is put apart and holds up no other.
+function dispatchApart(queue: Queue, delivery: Delivery, countMax: number): number {
+  const { consumers } = queue;
+  queue.apart?.rewind();
+  queue.apart?.learn(consumers.headerLimits);
+  let count = 0;
+  let putApart = 0;
+  while (count < countMax && putApart < APART_PER_TURN_MAX) {
+    const outcome = deliverFitting(queue, delivery);
+    if (outcome === STOPPED) break;
+    if (outcome === DELIVERED) count++;
+    if (outcome === PUT_APART) putApart++;
+  }
+  // The rest is looked at in the next turn.
+  if (putApart === APART_PER_TURN_MAX) queue.broker.schedule(queue);
+  joinApart(queue);
+  return count;
+}
+
+// Looks at one message; one of `STOPPED`, `DELIVERED`, `PUT_APART`, `WENT_ON`.
+function deliverFitting(queue: Queue, delivery: Delivery): number {
+  const { consumers, apart, lane } = queue;
+  const { store, nowMs, expirySweeps } = queue.broker;
+  const isLaneApart = lane === apart;
+  const state = isLaneApart ? apart.headFor(consumers.headerBytesMax, queue) : lane.head(queue);
+  if (state !== HEAD_READY) return STOPPED;
+  const isApart = isLaneApart && apart.isHeadApart;
+  if (isApart && !consumers.hasCapacityFor(apart.headLimitBytes)) {
+    apart.skip();
+    return WENT_ON;
+  }
+  if (!store.open(lane.headRef, delivery.view)) {
+    if (consumers.hasCapacity()) store.requestHead(lane, queue);
+    return STOPPED;
+  }
+  if (lane.headExpiryMs <= nowMs && delivery.view.arrivalMs < nowMs) {
+    if (!expirySweeps.takesHead(queue)) return STOPPED;
+    queue.expireHead();
+    return WENT_ON;
+  }
+  const headerBytes = isApart
+    ? apart.headLimitBytes
+    : deliveredHeaderBytes(queue, delivery.view, lane.headEntry);
+  const consumer = consumers.nextFor(headerBytes);
+  if (consumer !== null) {
+    deliverHead(queue, consumer, delivery);
+    return DELIVERED;
+  }
+  if (!consumers.hasCapacity()) return STOPPED;
+  putHeadApart(queue, headerBytes, consumers.headerLimits);
+  return PUT_APART;
 }

@@ -3,6 +3,8 @@
 
 import { HEAD_EMPTY, HEAD_PENDING } from "../store/port.ts";
 import type { Delivery } from "./delivery.ts";
+import { deliveredHeaderBytes } from "./header_size.ts";
+import { joinApart, putHeadApart } from "./put_apart.ts";
 import type { Queue } from "./queue.ts";
 
 /** A message was found. */
@@ -12,22 +14,56 @@ export const GET_EMPTY = 0;
 /** The head is being read or has to expire first; try again when the queue says so. */
 export const GET_PENDING = 2;
 
-/** Takes the head of `queue` into `delivery`; one of `GET_*`. */
-export function getHead(queue: Queue, delivery: Delivery): number {
-  const { lane, broker } = queue;
+/** What is there has a content header that is too large for the client; `delivery.headerBytes` says how large. */
+export const GET_TOO_LARGE = 3;
+
+/**
+ * Takes the head of `queue` into `delivery`, for a client that takes content headers of at most
+ * `headerBytesMax`; one of `GET_*`. A head that is larger is put apart, so that the next get finds others.
+ */
+export function getHead(queue: Queue, delivery: Delivery, headerBytesMax: number): number {
+  const { broker } = queue;
+  if (queue.lane === queue.apart) {
+    queue.apart.rewind();
+    queue.apart.learn([headerBytesMax]);
+    // Messages may have gone back to the lane, where consumers look at them again.
+    broker.schedule(queue);
+  }
   for (;;) {
-    const state = lane.head(queue);
-    if (state === HEAD_EMPTY) return GET_EMPTY;
+    const { lane, apart } = queue;
+    const isLaneApart = lane === apart;
+    const state = isLaneApart ? apart.headFor(headerBytesMax, queue) : lane.head(queue);
+    if (state === HEAD_EMPTY) return isLaneApart ? nothingFits(queue, delivery) : GET_EMPTY;
     if (state === HEAD_PENDING) return GET_PENDING;
     if (lane.headExpiryMs <= broker.nowMs) {
       if (!broker.expirySweeps.takesHead(queue)) return GET_PENDING;
       queue.expireHead();
-    } else if (broker.store.open(lane.headRef, delivery.view)) {
-      queue.takeHead(delivery);
-      return GET_MESSAGE;
-    } else {
+    } else if (!broker.store.open(lane.headRef, delivery.view)) {
       broker.store.requestHead(lane, queue);
       return GET_PENDING;
+    } else if (fits(queue, delivery, headerBytesMax)) {
+      queue.takeHead(delivery);
+      joinApart(queue);
+      return GET_MESSAGE;
+    } else {
+      putHeadApart(queue, delivery.headerBytes, [...queue.consumers.headerLimits, headerBytesMax]);
+      broker.schedule(queue);
+      return GET_TOO_LARGE;
     }
   }
+}
+
+// Whether the loaded head does, which `delivery.view` shows.
+function fits(queue: Queue, delivery: Delivery, headerBytesMax: number): boolean {
+  const { lane, apart } = queue;
+  if (lane === apart && apart.isHeadApart) return true;
+  delivery.headerBytes = deliveredHeaderBytes(queue, delivery.view, lane.headEntry);
+  return delivery.headerBytes <= headerBytesMax;
+}
+
+function nothingFits(queue: Queue, delivery: Delivery): number {
+  joinApart(queue);
+  if (queue.readyCount === 0) return GET_EMPTY;
+  delivery.headerBytes = queue.apart!.minBytes;
+  return GET_TOO_LARGE;
 }

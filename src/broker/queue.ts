@@ -15,6 +15,7 @@ import {
   type RemovalCause,
 } from "../store/port.ts";
 import { emptyView } from "../store/views.ts";
+import type { ApartLane } from "./apart_lane.ts";
 import type { QueueArguments } from "./arguments/queue_arguments.ts";
 import type { Broker } from "./broker.ts";
 import { type ConsumeOptions, Consumer } from "./consumer.ts";
@@ -32,7 +33,7 @@ import { Settlement } from "./settlement.ts";
 import { LETTER_FRESH } from "./source_letters.ts";
 import type { Owner, QueueSpec, VHost } from "./vhost.ts";
 
-export { GET_EMPTY, GET_MESSAGE, GET_PENDING } from "./get_head.ts";
+export { GET_EMPTY, GET_MESSAGE, GET_PENDING, GET_TOO_LARGE } from "./get_head.ts";
 
 /** One queue of a vhost. */
 export class Queue implements ReadWaiter {
@@ -45,7 +46,9 @@ export class Queue implements ReadWaiter {
   readonly args: QueueArguments;
   /** The connection an exclusive queue belongs to. */
   readonly owner: Owner | null;
-  readonly lane: ReadyLane;
+  /** The ready messages: a lane of the store, or `apart` while some do not fit every client. */
+  lane: ReadyLane;
+  apart: ApartLane | null = null;
   readonly consumers: ConsumerRing = new ConsumerRing();
   readonly stats: QueueStats = new QueueStats();
   /** Decides what becomes of settled deliveries. */
@@ -211,17 +214,14 @@ export class Queue implements ReadWaiter {
 
   #dropHead(): void {
     if (this.args.overflow !== "drop-head" || this.#reads.hasFailed) return;
-    while (this.#isOverLimit()) {
-      if (this.lane.head(this) === HEAD_PENDING) return;
-      this.#removeHead("maxlen");
-    }
+    while (this.#isOverLimit() && this.lane.head(this) !== HEAD_PENDING) this.#removeHead("maxlen");
   }
 
   /** Takes the head into `delivery` for basic.get; one of `GET_*`. */
-  get(delivery: Delivery): number {
+  get(delivery: Delivery, headerBytesMax = Infinity): number {
     this.touch();
     this.#reads.assertReadable();
-    return getHead(this, delivery);
+    return getHead(this, delivery, headerBytesMax);
   }
 
   /** Removes the head, whose record `delivery.view` shows, and fills in the rest of `delivery`. */

@@ -1,9 +1,16 @@
 // The history of a dead-lettered message in its headers: `x-death`, newest first, one entry per queue
 // and reason, and the first and last death beside it. Called by dead-lettering; pure, it only makes
-// new headers. Fields and their meaning are RabbitMQ 3.13's.
+// new headers. Fields and their meaning are RabbitMQ 3.13's. Entries keep the bytes in which they came,
+// but for the fields that change.
 
+import { decodeFieldValue, writeFieldValue } from "../amqp/field_table.ts";
 import type { FieldTable, FieldValue, WholeNumber } from "../amqp/field_value.ts";
 import { integerOf, longField, textField, textOf, timestampField } from "../amqp/field_value.ts";
+import type { RawProperties } from "../amqp/raw_properties.ts";
+import { skipFieldValue, tableKey } from "../amqp/raw_table.ts";
+import { rewriteTable } from "../amqp/rewrite_table.ts";
+import { ByteWriter } from "../lib/byte_writer.ts";
+import { copyOfRange } from "../lib/bytes.ts";
 
 /** Why a message died. */
 export type DeathReason = "rejected" | "expired" | "maxlen" | "delivery_limit";
@@ -29,31 +36,64 @@ const LAST = ["x-last-death-queue", "x-last-death-reason", "x-last-death-exchang
 // A consumer's decision in the loop means that the loop is wanted.
 const BREAKS_CYCLE: ReadonlySet<string> = new Set<DeathReason>(["rejected", "delivery_limit"]);
 
+// Type tag and length of a table or an array.
+const PREFIX_BYTES = 5;
+const X_DEATH_KEY = tableKey(X_DEATH);
+
+type TableField = Extract<FieldValue, { readonly tag: "F" }>;
+
 /** One well-formed entry of `x-death`. */
 interface Recorded {
   readonly queue: string;
   readonly reason: string;
   readonly count: WholeNumber;
-  readonly table: FieldTable;
+  readonly field: TableField;
 }
 
-function recordedOf(field: FieldValue): Recorded | null {
-  if (field.tag !== "F") return null;
-  const table = withTimestamp(field.value);
+/** The headers of a message, null if it has none; entries of `x-death` keep the bytes they came in. */
+export function headersWithDeaths(properties: RawProperties): FieldTable | null {
+  const headers = properties.headers() ?? null;
+  if (headers?.get(X_DEATH)?.tag !== "A") return headers;
+  properties.findHeader(X_DEATH_KEY);
+  const { bytes, valueEnd } = properties;
+  const entries: FieldValue[] = [];
+  for (let at = properties.valueStart + PREFIX_BYTES; at < valueEnd;) {
+    const next = skipFieldValue(bytes, at, valueEnd);
+    const entry = decodeFieldValue(bytes, at, next);
+    const isTable = entry.tag === "F";
+    entries.push(
+      isTable ? { ...entry, bytes: copyOfRange(bytes, at + PREFIX_BYTES, next) } : entry,
+    );
+    at = next;
+  }
+  return new Map(headers).set(X_DEATH, { tag: "A", value: entries });
+}
+
+function withFields(field: TableField, set: FieldTable): TableField {
+  const value = new Map([...field.value, ...set]);
+  if (field.bytes === undefined) return { tag: "F", value };
+  return { tag: "F", value, bytes: rewriteTable(field.bytes, set) };
+}
+
+function recordedOf(item: FieldValue): Recorded | null {
+  if (item.tag !== "F") return null;
+  const field = withTimestamp(item);
+  const table = field.value;
   const queue = textOf(table.get("queue"));
   const reason = textOf(table.get("reason"));
   const count = integerOf(table.get("count"));
   if (queue === undefined || reason === undefined || count === undefined || count < 1) return null;
   if (textOf(table.get("exchange")) === undefined) return null;
   if (table.get("routing-keys")?.tag !== "A" || table.get("time")?.tag !== "T") return null;
-  return { queue, reason, count, table };
+  return { queue, reason, count, field };
 }
 
 // Libraries that read timestamps as plain numbers write them back as integers; a consumer that
 // republishes with one of them has not lost its history.
-function withTimestamp(table: FieldTable): FieldTable {
-  const seconds = integerOf(table.get("time"));
-  return seconds === undefined ? table : new Map(table).set("time", timestampField(seconds));
+function withTimestamp(field: TableField): TableField {
+  const seconds = integerOf(field.value.get("time"));
+  if (seconds === undefined) return field;
+  return withFields(field, new Map([["time", timestampField(seconds)]]));
 }
 
 // A publisher may have put anything there; what is not an entry is left out.
@@ -68,7 +108,7 @@ function recordedDeaths(headers: FieldTable | null): Recorded[] {
   return deaths;
 }
 
-function firstEntry(death: Death): FieldTable {
+function firstEntry(death: Death): TableField {
   const entry = new Map<string, FieldValue>();
   if (death.originalExpiration !== null) {
     entry.set("original-expiration", textField(death.originalExpiration));
@@ -79,16 +119,13 @@ function firstEntry(death: Death): FieldTable {
   entry.set("time", timestampField(death.timeSeconds));
   entry.set("exchange", textField(death.exchange));
   entry.set("routing-keys", { tag: "A", value: death.routingKeys.map(textField) });
-  return entry;
+  return { tag: "F", value: entry };
 }
 
 // As in RabbitMQ everything but the count stays as it was at the first such death.
-function repeatedEntry(recorded: Recorded): FieldTable {
-  const { count } = recorded;
+function repeatedEntry({ count, field }: Recorded): TableField {
   const isCountable = typeof count === "number" && count < Number.MAX_SAFE_INTEGER;
-  const entry = new Map(recorded.table);
-  entry.set("count", longField(isCountable ? count + 1 : count));
-  return entry;
+  return withFields(field, new Map([["count", longField(isCountable ? count + 1 : count)]]));
 }
 
 function isSameDeath(recorded: Recorded, death: Death): boolean {
@@ -111,9 +148,7 @@ export function recordDeath(headers: FieldTable | null, death: Death): FieldTabl
   const repeated = earlier.find((recorded) => isSameDeath(recorded, death));
   const others = earlier.filter((recorded) => !isSameDeath(recorded, death));
   const newest = repeated === undefined ? firstEntry(death) : repeatedEntry(repeated);
-  const entries: FieldValue[] = [{ tag: "F", value: newest }];
-  for (const { table } of others) entries.push({ tag: "F", value: table });
-
+  const entries: FieldValue[] = [newest, ...others.map(({ field }) => field)];
   const updated = new Map(headers ?? []);
   updated.set(X_DEATH, { tag: "A", value: entries });
   // Without a history of its own a message has not died before, whatever its publisher says.
@@ -121,6 +156,41 @@ export function recordDeath(headers: FieldTable | null, death: Death): FieldTabl
   if (!isKnown) setDeath(updated, FIRST, death);
   setDeath(updated, LAST, death);
   return updated;
+}
+
+/** The headers of `after` that are not as they were in `before`: what has to be written anew. */
+export function changedHeaders(before: FieldTable | null, after: FieldTable): FieldTable {
+  return new Map([...after].filter(([key, value]) => before?.get(key) !== value));
+}
+
+/**
+ * The headers without as many of the oldest deaths as make them at least `excessBytes` smaller. The
+ * newest stays; if it is too large by itself, it loses the routing keys that came from `CC`.
+ */
+export function withoutOldestDeaths(headers: FieldTable, excessBytes: number): FieldTable {
+  const field = headers.get(X_DEATH);
+  if (field?.tag !== "A") return headers;
+  const entries = [...field.value];
+  let excess = excessBytes;
+  while (excess > 0 && entries.length > 1) excess -= fieldBytes(entries.pop()!);
+  if (excess > 0 && entries.length > 0) entries[0] = withOneKey(entries[0]!);
+  return new Map(headers).set(X_DEATH, { tag: "A", value: entries });
+}
+
+function fieldBytes(field: FieldValue): number {
+  const out = new ByteWriter();
+  writeFieldValue(out, field);
+  return out.byteCount;
+}
+
+function withOneKey(entry: FieldValue): FieldValue {
+  if (entry.tag !== "F") return entry;
+  const keys = entry.value.get("routing-keys");
+  if (keys?.tag !== "A") return entry;
+  return withFields(
+    entry,
+    new Map([["routing-keys", { tag: "A", value: keys.value.slice(0, 1) }]]),
+  );
 }
 
 /**

@@ -2,6 +2,7 @@
 // the same, so that common dashboards draw; ours begin with `reprise_`. Aggregated over queues.
 
 import type { Broker } from "../broker/broker.ts";
+import { setAsideCount } from "../broker/put_apart.ts";
 import type { ManagementContext, StorageInfo } from "./context.ts";
 import { PrometheusText } from "./prometheus_text.ts";
 
@@ -62,6 +63,11 @@ function objects(page: PrometheusText, context: ManagementContext): void {
   page.gauge("rabbitmq_queue_messages_unacked", "Messages out for delivery", sums.unacked);
   page.gauge("rabbitmq_queue_messages_ready_bytes", "Bytes of ready messages", sums.readyBytes);
   page.gauge("rabbitmq_queue_messages_unacked_bytes", "Bytes out for delivery", sums.unackedBytes);
+  page.gauge(
+    "reprise_messages_set_aside",
+    "Ready messages whose content header fits the frames of no consumer",
+    sums.setAside,
+  );
 }
 
 interface QueueSums {
@@ -71,10 +77,19 @@ interface QueueSums {
   unacked: number;
   readyBytes: number;
   unackedBytes: number;
+  setAside: number;
 }
 
 function sumQueues(broker: Broker): QueueSums {
-  const sums = { queues: 0, consumers: 0, ready: 0, unacked: 0, readyBytes: 0, unackedBytes: 0 };
+  const sums: QueueSums = {
+    queues: 0,
+    consumers: 0,
+    ready: 0,
+    unacked: 0,
+    readyBytes: 0,
+    unackedBytes: 0,
+    setAside: 0,
+  };
   for (const vhost of broker.vhosts.values()) {
     for (const queue of vhost.queues.values()) {
       sums.queues += 1;
@@ -83,6 +98,7 @@ function sumQueues(broker: Broker): QueueSums {
       sums.unacked += queue.unackedCount;
       sums.readyBytes += queue.readyBytes;
       sums.unackedBytes += queue.unackedBytes;
+      sums.setAside += setAsideCount(queue);
     }
   }
   return sums;

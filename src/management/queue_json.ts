@@ -6,6 +6,7 @@ import { fieldTableToJson } from "../amqp/field_json.ts";
 import type { Consumer } from "../broker/consumer.ts";
 import type { Queue } from "../broker/queue.ts";
 import type { QueueStats } from "../broker/metrics.ts";
+import { setAsideCount } from "../broker/put_apart.ts";
 import { type Counters, type RateBook, withRates } from "./rates.ts";
 
 type Json = Record<string, unknown>;
@@ -38,6 +39,8 @@ export function queueJson(queue: Queue, options: QueueJsonOptions): Json {
     single_active_consumer_tag: null,
     head_message_timestamp: null,
     ...withRates(depthCounters(queue), rates),
+    // Ready messages whose content header fits the frames of no consumer.
+    messages_set_aside: setAsideCount(queue),
     messages_ready_ram: readyCount,
     messages_unacknowledged_ram: unackedCount,
     messages_ram: readyCount + unackedCount,

@@ -21,6 +21,7 @@ import { BASIC_DELIVER } from "../amqp/methods_gen.ts";
 import { writePropertiesWithLong, writePropertiesWithout } from "../amqp/rewrite_properties.ts";
 import type { Consumer } from "../broker/consumer.ts";
 import type { Delivery } from "../broker/delivery.ts";
+import { assert } from "../lib/assert.ts";
 import type { ByteWriter } from "../lib/byte_writer.ts";
 import { copyBytes, putI64, putU16, putU32 } from "../lib/bytes.ts";
 import type { Channel } from "./channel.ts";
@@ -95,6 +96,7 @@ function putHeader(out: ByteWriter, channel: Channel, delivery: Delivery): void 
   const { view } = delivery;
   const propertyBytes = view.propertiesEnd - view.propertiesStart;
   const payload = CONTENT_HEADER_FIXED_BYTES + propertyBytes;
+  assertFits(payload, channel);
   let at = putEnvelope(bytes, out.byteCount, (FRAME_HEADER << 16) | channel.number, payload);
   putU32(bytes, at, BASIC_CLASS << 16);
   putI64(bytes, at + 4, view.bodyEnd - view.bodyStart);
@@ -117,8 +119,15 @@ function writeCountedHeader(out: ByteWriter, channel: Channel, delivery: Deliver
   properties.set(view.bytes, view.propertiesStart, view.propertiesEnd);
   if (deliveryCount === 0) writePropertiesWithout(out, properties, DELIVERY_COUNT_KEY);
   else writePropertiesWithLong(out, properties, DELIVERY_COUNT_KEY, deliveryCount);
-  putU32(out.bytes, start + 3, out.byteCount - start - FRAME_HEADER_BYTES);
+  const payload = out.byteCount - start - FRAME_HEADER_BYTES;
+  assertFits(payload, channel);
+  putU32(out.bytes, start + 3, payload);
   out.u8(FRAME_END);
+}
+
+// Dispatch has looked for a consumer that takes it.
+function assertFits(payloadBytes: number, { connection }: Channel): void {
+  assert(payloadBytes <= connection.framePayloadMax, "a content header larger than frame_max");
 }
 
 function writeBody(out: ByteWriter, channel: Channel, delivery: Delivery): void {

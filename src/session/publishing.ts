@@ -3,7 +3,8 @@
 // nothing. Storing and routing are the broker's.
 
 import { ChannelError, ConnectionError } from "../amqp/errors.ts";
-import { BASIC_CLASS } from "../amqp/frame.ts";
+import { CONTENT_HEADER_FIXED_BYTES } from "../amqp/content_header.ts";
+import { BASIC_CLASS, FRAME_OVERHEAD } from "../amqp/frame.ts";
 import type { FrameParser } from "../amqp/frame_parser.ts";
 import { type OutgoingMessage, UNCOUNTED, writeReturn } from "../amqp/hot_frames.ts";
 import { BASIC_PUBLISH } from "../amqp/methods_gen.ts";
@@ -18,6 +19,7 @@ import {
   UNEXPECTED_FRAME,
 } from "../amqp/reply_code.ts";
 import { writePropertiesWithout } from "../amqp/rewrite_properties.ts";
+import { publishHeaderBytesMax } from "../broker/header_size.ts";
 import type { MessageSource } from "../broker/publish.ts";
 import {
   PUBLISH_LOGGED,
@@ -30,6 +32,7 @@ import { ByteWriter } from "../lib/byte_writer.ts";
 import { rangeEquals } from "../lib/bytes.ts";
 import { encodeText } from "../lib/text.ts";
 import type { Channel } from "./channel.ts";
+import type { SessionContext } from "./context.ts";
 import { SAFE_AT_TURN_END } from "./confirms.ts";
 import { block } from "./blocking.ts";
 import type { Transaction } from "./tx.ts";
@@ -75,6 +78,7 @@ export function receiveHeader(channel: Channel, frame: FrameParser): void {
       " instead";
     throw new ConnectionError(UNEXPECTED_FRAME, detail);
   }
+  checkHeaderSize(context, frame.payloadEnd - frame.payloadStart);
   const flags = readPropertyFlags(frame.buffer, header.propertiesStart, header.propertiesEnd);
   if ((flags & PROPERTY_USER_ID) !== 0) checkUserId(channel, frame.buffer);
   if ((flags & PROPERTY_REPLY_TO) !== 0) checkReplyTo(channel, frame.buffer);
@@ -87,6 +91,16 @@ export function receiveHeader(channel: Channel, frame: FrameParser): void {
   assembly.header(frame.buffer, header);
   if (assembly.expectBody(header.bodyByteCount)) publish(channel);
   else attach(channel);
+}
+
+// A message that no client could be given is nobody's.
+function checkHeaderSize({ limits }: SessionContext, headerBytes: number): void {
+  const headerBytesMax = publishHeaderBytesMax(limits);
+  if (headerBytes <= headerBytesMax) return;
+  const detail =
+    `message header of ${headerBytes} bytes is larger than the ${headerBytesMax} bytes` +
+    ` that a frame_max of ${limits.frameBytesMax} leaves room for`;
+  throw new ChannelError(PRECONDITION_FAILED, detail);
 }
 
 // The property stands for a login that the broker has checked, or for one that a user vouches for who
@@ -175,8 +189,19 @@ function returnMessage(channel: Channel, source: MessageSource): void {
   message.bodyStart = source.bodyStart;
   message.bodyEnd = source.bodyEnd;
   hideBcc(message, context.properties);
+  assertFits(message);
   writeReturn(connection.writer(), message, NO_ROUTE, NO_ROUTE_TEXT);
   context.broker.metrics.returned++;
+}
+
+// Only a client that sends headers larger than its own frame_max cannot have them back.
+function assertFits(message: OutgoingMessage): void {
+  const headerBytes = CONTENT_HEADER_FIXED_BYTES + message.propertiesEnd - message.propertiesStart;
+  if (headerBytes <= message.framePayloadMax) return;
+  const frameMax = message.framePayloadMax + FRAME_OVERHEAD;
+  const detail = `a header frame of ${headerBytes + FRAME_OVERHEAD} bytes is larger than the` +
+    ` negotiated frame_max (${frameMax}): an unroutable message cannot be returned`;
+  throw new ChannelError(PRECONDITION_FAILED, detail);
 }
 
 // Blind copies are nobody's to see: as in RabbitMQ a returned message does not name them.

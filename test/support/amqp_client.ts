@@ -5,7 +5,7 @@ import { ContentHeader } from "../../src/amqp/content_header.ts";
 import type { FieldTable } from "../../src/amqp/field_value.ts";
 import { booleanField } from "../../src/amqp/field_value.ts";
 import { FRAME_BODY, FRAME_END, FRAME_HEADER, FRAME_METHOD } from "../../src/amqp/frame.ts";
-import { PROTOCOL_HEADER } from "../../src/amqp/frame.ts";
+import { FRAME_OVERHEAD, PROTOCOL_HEADER } from "../../src/amqp/frame.ts";
 import { FrameParser } from "../../src/amqp/frame_parser.ts";
 import * as M from "../../src/amqp/methods_gen.ts";
 import type { Properties } from "../../src/amqp/properties.ts";
@@ -23,6 +23,8 @@ export interface Incoming {
   // deno-lint-ignore no-explicit-any
   readonly args: any;
   properties?: Properties;
+  /** The same as they came. */
+  propertyBytes?: Uint8Array;
   body?: Uint8Array;
 }
 
@@ -63,6 +65,8 @@ export class AmqpClient implements WireClient {
   readonly inbox: Incoming[] = [];
   /** Sizes of the body frames that came, for tests of frame_max. */
   readonly bodyFrameBytes: number[] = [];
+  /** The same for content header frames, with their envelopes. */
+  readonly headerFrameBytes: number[] = [];
   heartbeatCount = 0;
   receivedBytes = 0;
   /** Bytes that came before any frame: the server's protocol header. */
@@ -95,8 +99,10 @@ export class AmqpClient implements WireClient {
   #frame(): void {
     const { type, channel, buffer, payloadStart, payloadEnd } = this.#parser;
     if (type === FRAME_METHOD) this.#method(channel, buffer, payloadStart, payloadEnd);
-    else if (type === FRAME_HEADER) this.#header(channel, buffer, payloadStart, payloadEnd);
-    else if (type === FRAME_BODY) {
+    else if (type === FRAME_HEADER) {
+      this.headerFrameBytes.push(payloadEnd - payloadStart + FRAME_OVERHEAD);
+      this.#header(channel, buffer, payloadStart, payloadEnd);
+    } else if (type === FRAME_BODY) {
       this.bodyFrameBytes.push(payloadEnd - payloadStart);
       this.#body(channel, buffer.slice(payloadStart, payloadEnd));
     } else this.heartbeatCount++;
@@ -120,11 +126,9 @@ export class AmqpClient implements WireClient {
     const header = new ContentHeader();
     header.read(bytes, start, end);
     const content = this.#contents.get(channel)!;
-    content.incoming.properties = decodeProperties(
-      bytes,
-      header.propertiesStart,
-      header.propertiesEnd,
-    );
+    const { propertiesStart, propertiesEnd } = header;
+    content.incoming.properties = decodeProperties(bytes, propertiesStart, propertiesEnd);
+    content.incoming.propertyBytes = bytes.slice(propertiesStart, propertiesEnd);
     content.missing = header.bodyByteCount;
     this.#finish(channel);
   }

@@ -180,10 +180,12 @@ export class TestBroker {
       prefetch?: number;
       priority?: number;
       exclusive?: boolean;
+      headerBytesMax?: number;
     } = {},
   ): Consumer {
     const { tag = "c", noAck = false, prefetch = 0, priority = 0, exclusive = false } = options;
-    return queue.consume({ channel, tag, noAck, prefetch, priority, exclusive });
+    const { headerBytesMax = Infinity } = options;
+    return queue.consume({ channel, tag, noAck, prefetch, priority, exclusive, headerBytesMax });
   }
 
   /** basic.get; null when the queue is empty. */

@@ -47,8 +47,9 @@ function options(
   given: { args: BasicConsume; priority: number },
 ) {
   const { noAck, exclusive } = given.args;
-  const { prefetch } = channel;
-  return { channel, tag, noAck, exclusive, priority: given.priority, prefetch };
+  const { prefetch, connection } = channel;
+  const headerBytesMax = connection.framePayloadMax;
+  return { channel, tag, noAck, exclusive, priority: given.priority, prefetch, headerBytesMax };
 }
 
 function generateTag(channel: Channel): string {

@@ -2,13 +2,15 @@
 // later frames wait until it can be. Called by the basic handler.
 
 import { ChannelError } from "../../amqp/errors.ts";
+import { FRAME_OVERHEAD } from "../../amqp/frame.ts";
 import type { FrameParser } from "../../amqp/frame_parser.ts";
 import type { OutgoingMessage } from "../../amqp/hot_frames.ts";
 import { UNCOUNTED, writeGetOk } from "../../amqp/hot_frames.ts";
-import { decodeBasicGet, writeBasicGetEmpty } from "../../amqp/methods_gen.ts";
+import { BASIC_GET, decodeBasicGet, writeBasicGetEmpty } from "../../amqp/methods_gen.ts";
 import { PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
 import type { Delivery } from "../../broker/delivery.ts";
-import { GET_EMPTY, GET_PENDING } from "../../broker/queue.ts";
+import { describe } from "../../broker/names.ts";
+import { GET_EMPTY, GET_PENDING, GET_TOO_LARGE } from "../../broker/queue.ts";
 import type { Channel } from "../channel.ts";
 import { waitForRead } from "../store_wait.ts";
 import { argumentsStart } from "./arguments.ts";
@@ -30,16 +32,26 @@ function attempt(channel: Channel, name: string, noAck: boolean): void {
   const { vhost, connection, context } = channel;
   const { delivery, metrics } = context.broker;
   const queue = context.zone.run(() => vhost.accessQueue(name, connection));
-  const outcome = context.zone.run(() => queue.get(delivery));
+  const outcome = context.zone.run(() => queue.get(delivery, connection.framePayloadMax));
   if (outcome === GET_PENDING) {
     waitForRead(queue, channel, () => attempt(channel, name, noAck));
   } else if (outcome === GET_EMPTY) {
     metrics.getEmpty++;
     queue.stats.getEmpty++;
     writeBasicGetEmpty(connection.writer(), channel.number);
+  } else if (outcome === GET_TOO_LARGE) {
+    throw tooLarge(channel, delivery, name);
   } else {
     answer(channel, delivery, noAck);
   }
+}
+
+function tooLarge(channel: Channel, { headerBytes }: Delivery, queue: string): ChannelError {
+  const { vhost, connection } = channel;
+  const detail = `a header frame of ${headerBytes + FRAME_OVERHEAD} bytes is larger than the` +
+    ` negotiated frame_max (${connection.frameMax}): a message of` +
+    ` ${describe("queue", queue, vhost.name)} cannot be sent`;
+  return new ChannelError(PRECONDITION_FAILED, detail, BASIC_GET >>> 16, BASIC_GET & 0xffff);
 }
 
 function answer(channel: Channel, delivery: Delivery, noAck: boolean): void {

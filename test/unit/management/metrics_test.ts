@@ -1,12 +1,27 @@
 // The Prometheus page.
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { textField } from "../../../src/amqp/field_value.ts";
 import { CAUSE_REJECT } from "../../../src/broker/retry.ts";
 import { Histogram } from "../../../src/broker/metrics.ts";
 import type { StorageInfo } from "../../../src/management/context.ts";
 import { PrometheusText } from "../../../src/management/prometheus_text.ts";
 import { TestChannel } from "../../support/test_broker.ts";
 import { TestManagement } from "../../support/management.ts";
+
+Deno.test("queue JSON and GET metrics count messages whose header fits no consumer", async () => {
+  const management = new TestManagement();
+  const { test } = management;
+  const queue = test.queue("work");
+  test.consume(queue, new TestChannel(), { headerBytesMax: 100 });
+  const large = { headers: new Map([["fill", textField("x".repeat(100))]]) };
+  for (const properties of [large, {}, large]) test.publish("work", "x", properties);
+  test.turn();
+  const page = await management.request("/metrics");
+  assertStringIncludes(page.text, "\nreprise_messages_set_aside 2\n");
+  const json = await management.get("/api/queues/%2F/work");
+  assertEquals([json.messages_set_aside, json.messages_ready, json.messages], [2, 2, 3]);
+});
 
 Deno.test("GET metrics counts retries and measures queues", async () => {
   const management = new TestManagement();
