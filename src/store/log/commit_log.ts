@@ -62,6 +62,8 @@ export class CommitLog {
   lastBatch: number;
   /** Bytes appended since the log was opened. */
   appendedBytes = 0;
+  /** While it is broken: no fresh file is tried, because somebody else needs what room there is. */
+  isRepairHeld = false;
   readonly #files: DataFiles;
   readonly #listener: LogListener;
   readonly #isSynced: boolean;
@@ -153,7 +155,7 @@ export class CommitLog {
       this.batch.open(this.#buffers.take());
     }
     this.openBatch++;
-    if (this.#isBroken && nowMs >= this.#repairAtMs) this.#repair(nowMs);
+    if (this.#isBroken && !this.isRepairHeld && nowMs >= this.#repairAtMs) this.#repair(nowMs);
     const isLazyOver = nowMs >= (this.#retained.first?.timeMs ?? Infinity) + LAZY_SYNC_MS ||
       this.#retained.byteCount > this.#sizes.lazySyncBytes;
     if (this.#isSyncWanted || isLazyOver) this.#sync();

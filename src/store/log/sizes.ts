@@ -50,6 +50,8 @@ export interface StoreSizes {
   lazySyncBytes: number;
   /** The disk is asked for its room after this many bytes logged. */
   roomCheckBytes: number;
+  /** Room that is kept for the day the disk is full; none with 0. */
+  reserveBytes: number;
 }
 
 const MIB = 1024 * 1024;
@@ -79,4 +81,5 @@ export const DEFAULT_SIZES: Readonly<StoreSizes> = {
   delayedLeadMs: 1000,
   lazySyncBytes: 4 * MIB,
   roomCheckBytes: 16 * MIB,
+  reserveBytes: MIB,
 };
