@@ -12,7 +12,7 @@
 
 import { EMPTY_BYTES } from "../../lib/bytes.ts";
 import { DiskError, type FileHandle } from "../file_system.ts";
-import { BatchWriter } from "./batch_writer.ts";
+import { BatchWriter, renameFile } from "./batch_writer.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import { FailedBatches } from "./failed_batches.ts";
@@ -66,6 +66,7 @@ export class CommitLog {
   isRepairHeld = false;
   readonly #files: DataFiles;
   readonly #listener: LogListener;
+  readonly #seed: number;
   readonly #isSynced: boolean;
   readonly #sizes: StoreSizes;
   readonly #recoveredBatch: number;
@@ -86,6 +87,7 @@ export class CommitLog {
   constructor(options: CommitLogOptions) {
     this.#files = options.files;
     this.#listener = options.listener;
+    this.#seed = options.seed;
     this.#isSynced = options.isSynced;
     this.#sizes = options.sizes;
     this.openBatch = options.openBatch;
@@ -219,7 +221,7 @@ export class CommitLog {
   #append(nowMs: number): void {
     const { out } = this.batch;
     const safe = this.#isSynced ? this.storedBatch : this.#recoveredBatch;
-    const chain = { previous: this.lastBatch, safe };
+    const chain = { previous: this.lastBatch, safe, file: this.#file.number };
     this.batch.finish(this.openBatch, nowMs, chain);
     this.lastBatch = this.openBatch;
     const retained: Retained = {
@@ -359,6 +361,7 @@ export class CommitLog {
       try {
         let offset = 0;
         for (const { buffer, byteCount } of this.#retained.all) {
+          renameFile(buffer, byteCount, { file: fresh.file.number, seed: this.#seed });
           fresh.handle.write(buffer, 0, byteCount, offset);
           offset += byteCount;
         }

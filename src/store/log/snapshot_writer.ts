@@ -155,7 +155,7 @@ export class SnapshotWriter {
   #flush(openBatch: number, nowMs: number): void {
     const { out } = this.#writer;
     if (out.byteCount === BATCH_HEADER_BYTES) return;
-    this.#writer.finish(openBatch, nowMs);
+    this.#writer.finish(openBatch, nowMs, { previous: 0, safe: 0, file: this.file.number });
     this.#handle.write(out.bytes, 0, out.byteCount, this.file.byteLength);
     this.file.byteLength += out.byteCount;
   }
