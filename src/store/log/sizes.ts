@@ -8,6 +8,8 @@ export interface StoreSizes {
   logFileBytes: number;
   /** Log bytes after which a snapshot is worth taking. */
   snapshotLogBytes: number;
+  /** A batch of a snapshot ends here: so much is lost with a bit that turns over in it. */
+  snapshotBatchBytes: number;
   /** A piece of a snapshot ends here, */
   snapshotPieceBytes: number;
   /** or when this many references have been looked at. */
@@ -60,6 +62,7 @@ const MIB = 1024 * 1024;
 export const DEFAULT_SIZES: Readonly<StoreSizes> = {
   logFileBytes: 64 * MIB,
   snapshotLogBytes: 128 * MIB,
+  snapshotBatchBytes: 512,
   snapshotPieceBytes: 64 * 1024,
   snapshotPieceRefs: 8192,
   segmentFileBytes: 64 * MIB,

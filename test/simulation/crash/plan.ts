@@ -129,6 +129,7 @@ function sizesOf(dice: Dice): StoreSizes {
   return {
     logFileBytes,
     snapshotLogBytes: dice.pick([1_000, 4_000, 20_000, 200_000]),
+    snapshotBatchBytes: dice.pick([60, 512]),
     snapshotPieceBytes: dice.pick([100, 1_000, 100_000]),
     snapshotPieceRefs: dice.pick([50, 300, 5_000]),
     segmentFileBytes: dice.pick([500, 4_000, 50_000]),
