@@ -13,6 +13,7 @@ import { mountSmallDisk, type SmallDisk } from "./support/small_disk.ts";
 
 const MEGABYTES = 64;
 const BODY_BYTES = 50_000;
+const WINDOW_BYTES = 1_000_000;
 const WAIT_MS = 60_000;
 
 /** Declares the test if a file system can be mounted; its place in the report says so if not. */
@@ -53,10 +54,18 @@ class Publisher {
   #isStopped = false;
   readonly #channel: amqplib.ConfirmChannel;
   readonly #connection: amqplib.ChannelModel;
+  readonly #bodyBytes: number;
+  readonly #window: number;
 
-  constructor(connection: amqplib.ChannelModel, channel: amqplib.ConfirmChannel) {
+  constructor(
+    connection: amqplib.ChannelModel,
+    channel: amqplib.ConfirmChannel,
+    bodyBytes: number,
+  ) {
     this.#connection = connection;
     this.#channel = channel;
+    this.#bodyBytes = bodyBytes;
+    this.#window = Math.max(20, Math.ceil(WINDOW_BYTES / bodyBytes));
     connection.on("blocked", (reason: string) => {
       this.isBlocked = true;
       this.blockedReason = reason;
@@ -64,19 +73,19 @@ class Publisher {
     connection.on("unblocked", () => this.isBlocked = false);
   }
 
-  static async open(url: string): Promise<Publisher> {
+  static async open(url: string, bodyBytes = BODY_BYTES): Promise<Publisher> {
     const connection = await amqplib.connect(url);
     connection.on("error", () => {});
     const channel = await connection.createConfirmChannel();
     channel.on("error", () => {});
     await channel.assertQueue("q");
-    return new Publisher(connection, channel);
+    return new Publisher(connection, channel, bodyBytes);
   }
 
   /** Publishes as fast as confirms come back, until stopped. */
   async run(): Promise<void> {
     while (!this.#isStopped) {
-      while (this.#waiting < 20) this.#publish();
+      while (this.#waiting < this.#window) this.#publish();
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }
@@ -84,7 +93,7 @@ class Publisher {
   #publish(): void {
     const number = this.#next++;
     this.#waiting++;
-    const body = Buffer.alloc(BODY_BYTES, `${number} `);
+    const body = Buffer.alloc(this.#bodyBytes, `${number} `);
     body.write(`${number} `);
     this.#channel.sendToQueue("q", body, { persistent: true }, (error) => {
       this.#waiting--;
@@ -117,6 +126,24 @@ async function drain(url: string, done: (numbers: Set<number>) => boolean): Prom
   return numbers;
 }
 
+/** Takes and acks everything there is. */
+async function drainToNothing(url: string): Promise<void> {
+  const connection = await amqplib.connect(url);
+  const channel = await connection.createChannel();
+  await channel.prefetch(100);
+  const settle = (message: amqplib.Message | null) => {
+    if (message !== null) channel.ack(message);
+  };
+  const { consumerTag } = await channel.consume("q", settle);
+  while ((await channel.checkQueue("q")).messageCount > 0) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  // What is still on its way to the consumer comes before the answer, and is acknowledged with the rest.
+  await channel.cancel(consumerTag);
+  assertEquals((await channel.checkQueue("q")).messageCount, 0);
+  await connection.close();
+}
+
 function freeMegabytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize / 1024 / 1024;
@@ -136,6 +163,8 @@ async function withBroker(
     await run(broker);
   } finally {
     broker.program.signal(signal);
+    // The disk can be given back only when nobody uses it any more.
+    await broker.program.ended;
   }
   return await broker.program.ended;
 }
@@ -194,3 +223,30 @@ onSmallDisk("a disk that is full loses nothing that was confirmed and heals", as
     assert(holdsAll(consumed, confirmed));
   });
 });
+
+onSmallDisk(
+  "a disk that the log has filled takes publishes again once drained to nothing",
+  async (disk) => {
+    const folder = join(disk.folder, "data");
+    const start = () => startBroker(["--data-dir", folder, "--disk-free-min", "0"]);
+    const { code } = await withBroker(start, async ({ url }) => {
+      // Each leaves another room behind the last batch that the disk took.
+      for (const bodyBytes of [50_000, 3_000, 1_000_000, 20_000]) {
+        const publisher = await Publisher.open(url, bodyBytes);
+        const running = publisher.run();
+        await until("refused", () => publisher.refused.size > 0);
+        await publisher.stop();
+        await running;
+        await drainToNothing(url);
+        const next = await Publisher.open(url, bodyBytes);
+        const goingOn = next.run();
+        await until("confirmed again", () => next.confirmed.size > 0);
+        await next.stop();
+        await goingOn;
+        await drainToNothing(url);
+      }
+    });
+    assertEquals(code, 0);
+    assert(checkFolder(folder).isWhole);
+  },
+);

@@ -1,5 +1,5 @@
-// A file store as tests want it: nothing is said, nothing is given up, and the same every time. Tests
-// name what they are about.
+// A file store as tests want it: nothing is said, nothing is given up, no room is kept in reserve, and the
+// same every time. Tests name what they are about.
 
 import { FileStore, type FileStoreOptions } from "../../src/store/file_store.ts";
 import type { FileSystem } from "../../src/store/file_system.ts";
@@ -14,5 +14,6 @@ export function openStore(fs: FileSystem, options: Partial<FileStoreOptions> = {
     residentBytesMax: Infinity,
     seed: 12345,
     ...options,
+    sizes: { reserveBytes: 0, ...options.sizes },
   });
 }

@@ -31,6 +31,8 @@ export class MemoryDisk implements FileSystem {
   quotaBytes = Infinity;
   /** Handles that may be open at once; one more fails with EMFILE. */
   handlesMax = Infinity;
+  /** A file takes room in units of so many bytes. */
+  readonly blockBytes: number;
   readonly #names: Names;
   readonly #faults = new Faults();
   readonly #handleCounts = new Map<FileContent, number>();
@@ -41,11 +43,11 @@ export class MemoryDisk implements FileSystem {
   #crashed: CrashSignal | null = null;
 
   /** Creates an empty disk. */
-  constructor();
-  constructor(names: Names);
-  constructor(names = new Names()) {
+  constructor(options?: { blockBytes?: number; names?: Names });
+  constructor({ blockBytes = 1, names = new Names() } = {}) {
+    this.blockBytes = blockBytes;
     this.#names = names;
-    for (const path of names.filePaths()) this.#usedBytes += names.get(path)!.byteLength;
+    for (const path of names.filePaths()) this.#usedBytes += this.#roomOf(names.get(path)!);
   }
 
   // What the store calls.
@@ -238,7 +240,7 @@ export class MemoryDisk implements FileSystem {
     const names = crash.kind === "power"
       ? this.#names.afterPowerLoss(crash.prng, copy)
       : this.#names.afterProcessDeath(copy);
-    const next = new MemoryDisk(names);
+    const next = new MemoryDisk({ blockBytes: this.blockBytes, names });
     next.quotaBytes = this.quotaBytes;
     next.handlesMax = this.handlesMax;
     return next;
@@ -256,7 +258,7 @@ export class MemoryDisk implements FileSystem {
     return this.#openCount;
   }
 
-  /** Bytes of all files together, removed ones that are still open too. */
+  /** Bytes that all files together take, removed ones that are still open too. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
@@ -278,7 +280,9 @@ export class MemoryDisk implements FileSystem {
     later: (complete) => void this.#completions.push(complete),
     plannedError: (kind, path) => this.#plannedError(kind, path),
     write: (content, offset, bytes) => this.#write(content, offset, bytes),
-    resized: (byteCount) => void (this.#usedBytes += byteCount),
+    resized: (content, byteLength) => {
+      this.#usedBytes += this.#roomOf(content) - this.#roomFor(byteLength);
+    },
     interruptedLength: (length) => this.#interruptedLength(length),
     closed: (content) => this.#closed(content),
   };
@@ -324,13 +328,24 @@ export class MemoryDisk implements FileSystem {
   }
 
   #write(content: FileContent, offset: number, bytes: Uint8Array): boolean {
-    const growth = Math.max(0, offset + bytes.length - content.byteLength);
-    const excess = Math.max(0, growth - this.freeBytes());
-    const fitting = Math.max(0, bytes.length - excess);
-    const before = content.byteLength;
+    const before = this.#roomOf(content);
+    const end = Math.max(content.byteLength, this.#fullBlocks(before + this.freeBytes()));
+    const fitting = Math.max(0, Math.min(bytes.length, end - offset));
     if (fitting > 0) content.write(offset, bytes.subarray(0, fitting));
-    this.#usedBytes += content.byteLength - before;
+    this.#usedBytes += this.#roomOf(content) - before;
     return fitting === bytes.length;
+  }
+
+  #fullBlocks(byteCount: number): number {
+    return byteCount - byteCount % this.blockBytes;
+  }
+
+  #roomFor(byteLength: number): number {
+    return Math.ceil(byteLength / this.blockBytes) * this.blockBytes;
+  }
+
+  #roomOf(content: FileContent): number {
+    return this.#roomFor(content.byteLength);
   }
 
   #create(path: string): FileContent {
@@ -353,7 +368,7 @@ export class MemoryDisk implements FileSystem {
   }
 
   #unlink(content: FileContent): void {
-    if ((this.#handleCounts.get(content) ?? 0) === 0) this.#usedBytes -= content.byteLength;
+    if ((this.#handleCounts.get(content) ?? 0) === 0) this.#usedBytes -= this.#roomOf(content);
     else this.#unlinked.add(content);
   }
 
@@ -363,6 +378,6 @@ export class MemoryDisk implements FileSystem {
     this.#handleCounts.set(content, left);
     if (left > 0) return;
     this.#handleCounts.delete(content);
-    if (this.#unlinked.delete(content)) this.#usedBytes -= content.byteLength;
+    if (this.#unlinked.delete(content)) this.#usedBytes -= this.#roomOf(content);
   }
 }

@@ -11,6 +11,11 @@ import { type BatchChain, type Placed, unpackEntry } from "./batch_writer.ts";
 import * as format from "./format.ts";
 import { emptyRow } from "./recovered_rows.ts";
 
+/** Whether a batch that was found in a file was written to another one. */
+export function isForeign(batch: BatchPlace, fileNumber: number): boolean {
+  return batch.file !== 0 && batch.file !== fileNumber >>> 0;
+}
+
 /** What a record's entry says, without its bytes. */
 export interface RecordMeta {
   /** Where its entry begins in the file. */
@@ -83,6 +88,7 @@ export function batchAt(bytes: Uint8Array, start: number, seed: number): BatchPl
     timeMs: readF64(bytes, start + 24),
     previous: readU64(bytes, start + 32),
     safe: readU64(bytes, start + 40),
+    file: readU32(bytes, start + format.FILE_OFFSET),
     start,
     payloadStart,
     end,

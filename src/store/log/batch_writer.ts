@@ -38,6 +38,7 @@ import {
   ENTRY_RETURNED,
   ENTRY_UNDEFINED,
   ENTRY_UNPAGED,
+  FILE_OFFSET,
   KINDS,
   PAGE_DELAYED,
   PAGE_EXPIRES,
@@ -52,15 +53,25 @@ export interface Placed extends RecoveredRow {
   position: number;
 }
 
-/** What a batch of the log says of the batches before it. */
+/** What a batch of the log says of the batches before it, and of where it is. */
 export interface BatchChain {
   /** Number of the batch written before; 0 for none. */
   previous: number;
   /** Every batch up to this one was safe. */
   safe: number;
+  /** Number of the file that it was written to, its lowest 32 bits; 0 where that is not said. */
+  file: number;
 }
 
-const NO_CHAIN: BatchChain = { previous: 0, safe: 0 };
+/** What {@link renameFile} needs. */
+export interface FileName {
+  /** Number of the file. */
+  file: number;
+  /** Seed of the checksums of its folder. */
+  seed: number;
+}
+
+const NO_CHAIN: BatchChain = { previous: 0, safe: 0, file: 0 };
 
 // Type, flags, priority, three lengths, two times and a checksum.
 const RECORD_HEAD_BYTES_MAX = 3 + 3 * VARINT_BYTES_MAX + 2 * 8 + 4;
@@ -98,7 +109,7 @@ export class BatchWriter {
     out.u32(BATCH_MAGIC);
     out.u32(byteCount - BATCH_HEADER_BYTES);
     out.u32(0);
-    out.u32(0);
+    out.u32(chain.file >>> 0);
     out.u64(number);
     out.f64(timeMs);
     out.u64(chain.previous);
@@ -288,6 +299,12 @@ export class BatchWriter {
     out.ensure(VARINT_BYTES_MAX);
     out.byteCount = putVarint(out.bytes, out.byteCount, value);
   }
+}
+
+/** Has the batch in `bytes[0, byteCount)` say that it is in another file. */
+export function renameFile(bytes: Uint8Array, byteCount: number, to: FileName): void {
+  putU32(bytes, FILE_OFFSET, to.file >>> 0);
+  putU32(bytes, CHECKSUM_OFFSET, checksum(bytes, CHECKED_FROM, byteCount, to.seed));
 }
 
 /**

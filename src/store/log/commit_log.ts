@@ -12,7 +12,7 @@
 
 import { EMPTY_BYTES } from "../../lib/bytes.ts";
 import { DiskError, type FileHandle } from "../file_system.ts";
-import { BatchWriter } from "./batch_writer.ts";
+import { BatchWriter, renameFile } from "./batch_writer.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import { FailedBatches } from "./failed_batches.ts";
@@ -62,8 +62,11 @@ export class CommitLog {
   lastBatch: number;
   /** Bytes appended since the log was opened. */
   appendedBytes = 0;
+  /** While it is broken: no fresh file is tried, because somebody else needs what room there is. */
+  isRepairHeld = false;
   readonly #files: DataFiles;
   readonly #listener: LogListener;
+  readonly #seed: number;
   readonly #isSynced: boolean;
   readonly #sizes: StoreSizes;
   readonly #recoveredBatch: number;
@@ -84,6 +87,7 @@ export class CommitLog {
   constructor(options: CommitLogOptions) {
     this.#files = options.files;
     this.#listener = options.listener;
+    this.#seed = options.seed;
     this.#isSynced = options.isSynced;
     this.#sizes = options.sizes;
     this.openBatch = options.openBatch;
@@ -153,7 +157,7 @@ export class CommitLog {
       this.batch.open(this.#buffers.take());
     }
     this.openBatch++;
-    if (this.#isBroken && nowMs >= this.#repairAtMs) this.#repair(nowMs);
+    if (this.#isBroken && !this.isRepairHeld && nowMs >= this.#repairAtMs) this.#repair(nowMs);
     const isLazyOver = nowMs >= (this.#retained.first?.timeMs ?? Infinity) + LAZY_SYNC_MS ||
       this.#retained.byteCount > this.#sizes.lazySyncBytes;
     if (this.#isSyncWanted || isLazyOver) this.#sync();
@@ -217,7 +221,7 @@ export class CommitLog {
   #append(nowMs: number): void {
     const { out } = this.batch;
     const safe = this.#isSynced ? this.storedBatch : this.#recoveredBatch;
-    const chain = { previous: this.lastBatch, safe };
+    const chain = { previous: this.lastBatch, safe, file: this.#file.number };
     this.batch.finish(this.openBatch, nowMs, chain);
     this.lastBatch = this.openBatch;
     const retained: Retained = {
@@ -357,6 +361,7 @@ export class CommitLog {
       try {
         let offset = 0;
         for (const { buffer, byteCount } of this.#retained.all) {
+          renameFile(buffer, byteCount, { file: fresh.file.number, seed: this.#seed });
           fresh.handle.write(buffer, 0, byteCount, offset);
           offset += byteCount;
         }

@@ -7,7 +7,7 @@
 //
 //   0        4              8          12         16                24
 //   +--------+--------------+----------+----------+-----------------+-----------------+
-//   | magic  | payloadBytes | checksum | reserved | batch number 64 | broker time f64 |
+//   | magic  | payloadBytes | checksum | file     | batch number 64 | broker time f64 |
 //   +--------+--------------+----------+----------+-----------------+-----------------+
 //   | batch before 64       | safe batch 64       | payload: entries, then zero bytes |
 //   +-----------------------+---------------------+ up to a multiple of 8             |
@@ -17,7 +17,9 @@
 // The checksum covers everything after it. A batch is all or nothing: if it does not check, none of its
 // entries are true. Batches of the log name the one written before them and the last one that was safe
 // at that time: so a gap is seen, and whether it is damage or the torn end of what was not yet safe.
-// In snapshots and segments both are 0.
+// In snapshots and segments both are 0. A batch of a log or a snapshot names the file that it was written
+// to by the lowest 32 bits of its number, so that a file under another name is found out; 0 says nothing,
+// as in segments and in folders that earlier versions have written.
 
 // A page is a stretch of one queue's messages, ready or delayed, index first, so that it can be read alone:
 //
@@ -45,9 +47,11 @@ export const BATCH_HEADER_BYTES = 48;
 export const CHECKSUM_OFFSET = 8;
 /** First byte that the checksum covers. */
 export const CHECKED_FROM = 12;
+/** Where the number of the file stands. */
+export const FILE_OFFSET = 12;
 /** Version of everything that is written to a data folder; a newer one is refused untouched. */
 export const FORMAT_VERSION = 3;
-/** The oldest version that is read: 2 has all that is here but for {@linkcode ENTRY_DYING} and its states. */
+/** The oldest version that is read: 2 has all that is here but for {@linkcode ENTRY_DYING}, its states and the numbers of files. */
 export const FORMAT_VERSION_MIN = 2;
 
 /** Fills a batch up; the end of its entries. */

@@ -90,6 +90,7 @@ export class Keeper {
       ...parts.options,
       fs: parts.files.fs,
       checkBytes: parts.sizes.roomCheckBytes,
+      reserveBytes: parts.sizes.reserveBytes,
     });
     this.#removals = new Removals(parts.files, (what, error) => this.#report(what, error));
     this.#victims = new Victims({ ...parts, room: this.#room });
@@ -98,6 +99,7 @@ export class Keeper {
     this.#rescue = new Rescue({
       ...parts,
       pages,
+      reserve: this.#room.reserve,
       source: this.#source,
       seed,
       finish: (snapshot) => this.#finishSnapshot(snapshot),
@@ -118,13 +120,13 @@ export class Keeper {
 
   /** Files that recovery found empty, or left over from a crash, can go. */
   sweep(): void {
-    const { files } = this.#parts;
     this.#collectEmpty();
     // A start that had nothing to say has left nothing to read.
-    for (const file of files.ofKind("log")) {
+    for (const file of this.#parts.files.ofKind("log")) {
       if (file.byteLength === 0 && !file.isPinned) this.#removals.add(file);
     }
     this.#removeOldSnapshots();
+    this.#room.keepReserve();
   }
 
   /** Nothing alive is in the file any more. */

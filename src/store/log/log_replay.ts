@@ -11,9 +11,11 @@
 // They are written to a new file before anything builds on them.
 
 import { DiskError } from "../file_system.ts";
-import type { BatchPlace } from "./batch_reader.ts";
+import { type BatchPlace, isForeign } from "./batch_reader.ts";
+import { renameFile } from "./batch_writer.ts";
 import { type Damage, scanBatches } from "./batch_scan.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
+import { dataFileName } from "./format.ts";
 import type { Manifest } from "./manifest.ts";
 
 /** Called for each true batch: `bytes` hold it, and begin at `base` in the file. */
@@ -62,7 +64,7 @@ export class LogReplay implements Replay {
   readonly cuts: Damage[] = [];
   readonly #files: DataFiles;
   readonly #seed: number;
-  readonly #logs: readonly DataFile[];
+  #logs: readonly DataFile[];
   readonly #repair: Repair;
   readonly #onBatch: OnLogBatch;
   #doubtful: Doubtful[] = [];
@@ -88,6 +90,7 @@ export class LogReplay implements Replay {
 
   /** Reads everything. @throws DiskError */
   run(): this {
+    this.#logs = this.#logs.filter((log) => !this.#isForeign(log));
     const logs = this.#logs;
     const ends = this.#ends();
     for (let index = 0; index < logs.length && this.#cut === null; index++) {
@@ -99,6 +102,21 @@ export class LogReplay implements Replay {
     if (this.#cut !== null && this.#repair !== "none") this.#cutFrom(this.#cut);
     if (this.#doubtful.length > 0) this.#settleDoubtful();
     return this;
+  }
+
+  // A file under the name of another is none of the folder's: in its place it would hide what the files
+  // between them say. It is left alone.
+  #isForeign(log: DataFile): boolean {
+    let writtenAs = -1;
+    scanBatches(this.#files, log, this.#seed, (_, batch) => {
+      if (isForeign(batch, log.number)) writtenAs = batch.file;
+      return false;
+    });
+    if (writtenAs < 0) return false;
+    const what = `it was written as ${dataFileName("log", writtenAs)} and is not read`;
+    this.damages.push({ file: log.name, offset: 0, what });
+    this.#files.forget(log);
+    return true;
   }
 
   // For each file the lowest number in any later one: copies of that and of what follows do not count.
@@ -200,8 +218,10 @@ export class LogReplay implements Replay {
       const copies = found.map((doubtful): Doubtful => {
         const { batch, bytes } = doubtful;
         const offset = file.byteLength;
-        handle.write(bytes, batch.start, batch.end, offset);
-        file.byteLength += batch.end - batch.start;
+        const copy = bytes.slice(batch.start, batch.end);
+        renameFile(copy, copy.length, { file: file.number, seed: this.#seed });
+        handle.write(copy, 0, copy.length, offset);
+        file.byteLength += copy.length;
         return { batch, bytes, base: offset - batch.start, file };
       });
       handle.syncNow();

@@ -20,6 +20,7 @@ import {
   type BatchPlace,
   type BatchVisitor,
   EntryReader,
+  isForeign,
   type RecordMeta,
 } from "./batch_reader.ts";
 import type { Placed } from "./batch_writer.ts";
@@ -364,6 +365,11 @@ function readSnapshot(files: DataFiles, manifest: Manifest, recovered: Recovered
     return;
   }
   const scan = scanBatches(files, file, manifest.seed, (bytes, batch) => {
+    if (isForeign(batch, file.number)) {
+      const what = `it was written as ${dataFileName("snapshot", batch.file)} and is not read`;
+      recovered.damages.push({ file: file.name, offset: batch.start, what });
+      return false;
+    }
     recovered.apply(bytes, batch, file);
     return true;
   });

@@ -1,7 +1,8 @@
 // Gets a log going again that no file takes, because the disk is full of what is not needed any more: when
 // consumers have drained what was there, the state is small enough for a snapshot that needs nothing of
 // the log. It is written in one turn, as nothing that follows could be logged; once it counts, the log
-// goes on behind it and old files can go. Keeper calls it while the log is broken.
+// goes on behind it and old files can go. The snapshot and the manifest that names it take the room of the
+// reserve. Keeper calls it while the log is broken.
 
 import type { Discards } from "../discards.ts";
 import { DiskError } from "../file_system.ts";
@@ -10,6 +11,7 @@ import type { DataFiles } from "./data_files.ts";
 import { type Holdings, NO_HOLDING } from "./holdings.ts";
 import { readManifest, StoreFormatError } from "./manifest.ts";
 import type { PageSet } from "./page_set.ts";
+import type { Reserve } from "./reserve.ts";
 import type { StoreSizes } from "./sizes.ts";
 import { type SnapshotSource, SnapshotWriter } from "./snapshot_writer.ts";
 
@@ -26,6 +28,7 @@ export interface RescueParts {
   discards: Discards;
   sizes: StoreSizes;
   source: SnapshotSource;
+  reserve: Reserve;
   seed: number;
   wake: () => void;
   /** Has the manifest name the snapshot; whether it does. */
@@ -55,7 +58,7 @@ export class Rescue {
     } else if (snapshot.error !== null) {
       this.end();
     } else if (snapshot.isDone) {
-      this.#snapshot = null;
+      this.#set(null);
       if (this.#parts.finish(snapshot)) this.#parts.log.goOnBehind(snapshot.lastBatch, nowMs);
       else if (!mayBeNamed(this.#parts.files, snapshot)) this.#parts.drop(snapshot);
     }
@@ -64,14 +67,21 @@ export class Rescue {
   /** The log goes on by itself: a snapshot in the making does not count. */
   end(): void {
     const snapshot = this.#snapshot;
-    this.#snapshot = null;
+    this.#set(null);
     if (snapshot !== null) this.#parts.drop(snapshot);
   }
 
   /** The store ends. */
   close(): void {
     this.#snapshot?.abandon();
-    this.#snapshot = null;
+    this.#set(null);
+  }
+
+  // A log file that took some of the room meanwhile would leave none for the manifest.
+  #set(snapshot: SnapshotWriter | null): void {
+    this.#snapshot = snapshot;
+    this.#parts.log.isRepairHeld = snapshot !== null;
+    this.#parts.reserve.isInUse = snapshot !== null;
   }
 
   #isSmall(): boolean {
@@ -91,7 +101,8 @@ export class Rescue {
   }
 
   #write(nowMs: number): void {
-    const { files, log, source, seed, sizes, wake } = this.#parts;
+    const { files, log, source, reserve, seed, sizes, wake } = this.#parts;
+    reserve.release();
     const snapshot = new SnapshotWriter(files, source, {
       seed,
       lastBatch: log.lastBatch,
@@ -99,7 +110,7 @@ export class Rescue {
       fromLog: log.file.number + 1,
       sizes,
     });
-    this.#snapshot = snapshot;
+    this.#set(snapshot);
     while (snapshot.isRunning) snapshot.step(log.openBatch, nowMs, wake);
   }
 }

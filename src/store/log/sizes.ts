@@ -8,6 +8,8 @@ export interface StoreSizes {
   logFileBytes: number;
   /** Log bytes after which a snapshot is worth taking. */
   snapshotLogBytes: number;
+  /** A batch of a snapshot ends here: so much is lost with a bit that turns over in it. */
+  snapshotBatchBytes: number;
   /** A piece of a snapshot ends here, */
   snapshotPieceBytes: number;
   /** or when this many references have been looked at. */
@@ -50,6 +52,8 @@ export interface StoreSizes {
   lazySyncBytes: number;
   /** The disk is asked for its room after this many bytes logged. */
   roomCheckBytes: number;
+  /** Room that is kept for the day the disk is full; none with 0. */
+  reserveBytes: number;
 }
 
 const MIB = 1024 * 1024;
@@ -58,6 +62,7 @@ const MIB = 1024 * 1024;
 export const DEFAULT_SIZES: Readonly<StoreSizes> = {
   logFileBytes: 64 * MIB,
   snapshotLogBytes: 128 * MIB,
+  snapshotBatchBytes: 512,
   snapshotPieceBytes: 64 * 1024,
   snapshotPieceRefs: 8192,
   segmentFileBytes: 64 * MIB,
@@ -79,4 +84,5 @@ export const DEFAULT_SIZES: Readonly<StoreSizes> = {
   delayedLeadMs: 1000,
   lazySyncBytes: 4 * MIB,
   roomCheckBytes: 16 * MIB,
+  reserveBytes: MIB,
 };

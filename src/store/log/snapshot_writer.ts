@@ -1,13 +1,17 @@
 // Writes a snapshot while everything goes on: definitions, then the rows of all holdings, a bounded piece
 // a turn. Each piece carries the number of the open batch, so recovery knows what its rows tell already.
 // When it is whole and safe, the manifest names it and the logs before it are no longer needed.
+//
+// Damage costs what it hits. Batches are small, so that few rows are lost with a bit that turns over; and
+// what many messages hang on (definitions, last positions, pages) stands in it twice, at both ends.
 
+import { ByteWriter } from "../../lib/byte_writer.ts";
 import { DiskError, type FileHandle } from "../file_system.ts";
 import { type Page, PAGE_GONE } from "../page.ts";
 import type { DefinitionKind } from "../port.ts";
 import { BatchWriter, type Placed } from "./batch_writer.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
-import { BATCH_HEADER_BYTES, ENTRY_END } from "./format.ts";
+import { ENTRY_END } from "./format.ts";
 import type { StoreSizes } from "./sizes.ts";
 
 /** What a snapshot is taken of. */
@@ -38,11 +42,18 @@ export class SnapshotWriter {
   readonly #source: SnapshotSource;
   readonly #writer: BatchWriter;
   readonly #sizes: StoreSizes;
+  /** Batches of the piece being written. */
+  readonly #piece = new ByteWriter();
+  /** What their heads say. */
+  #batch = 0;
+  #nowMs = 0;
   #phase: Phase = "definitions";
-  readonly #definitions: ReturnType<SnapshotSource["definitions"]>;
-  readonly #positions: ReturnType<SnapshotSource["lastPositions"]>;
-  readonly #pages: ReturnType<SnapshotSource["pages"]>;
+  #definitions!: ReturnType<SnapshotSource["definitions"]>;
+  #positions!: ReturnType<SnapshotSource["lastPositions"]>;
+  #pages!: ReturnType<SnapshotSource["pages"]>;
   #nextRef = 1;
+  /** What stands in it twice is written for the second time. */
+  #isAgain = false;
   /** The end has been written. */
   #isWhole = false;
   #error: DiskError | null = null;
@@ -62,9 +73,7 @@ export class SnapshotWriter {
     this.lastBatch = options.lastBatch;
     this.fromLog = options.fromLog;
     this.#writer = new BatchWriter(options.seed);
-    this.#definitions = source.definitions();
-    this.#positions = source.lastPositions();
-    this.#pages = source.pages();
+    this.#beginDefinitions();
   }
 
   /** What the next step writes. */
@@ -89,19 +98,29 @@ export class SnapshotWriter {
 
   /** Writes one piece. `onSynced` is called once, when the file is safe or has failed. */
   step(openBatch: number, nowMs: number, onSynced: () => void): void {
+    this.#batch = openBatch;
+    this.#nowMs = nowMs;
+    this.#piece.byteCount = 0;
     this.#writer.open(this.#writer.out.bytes);
     if (this.#phase === "definitions") this.#writeDefinitions();
     else if (this.#phase === "positions") this.#writePositions();
     else if (this.#phase === "pages") this.#writePages();
     else this.#writeRows();
     try {
-      this.#flush(openBatch, nowMs);
+      this.#flush();
       if (this.#isWhole) this.#sync(onSynced);
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
       this.#fail(error);
       onSynced();
     }
+  }
+
+  #beginDefinitions(): void {
+    this.#definitions = this.#source.definitions();
+    this.#positions = this.#source.lastPositions();
+    this.#pages = this.#source.pages();
+    this.#begin("definitions");
   }
 
   #writeDefinitions(): void {
@@ -126,14 +145,25 @@ export class SnapshotWriter {
   #writePages(): void {
     while (!this.#isPieceFull) {
       const { value: page } = this.#pages.next();
-      if (page === undefined) return this.#begin("rows");
+      if (page === undefined) return this.#isAgain ? this.#end() : this.#begin("rows");
       const isThere = page.isLogged && page.state !== PAGE_GONE;
       if (isThere) this.#writer.paged(page.owner.queueId, page.place, NO_RUNS);
     }
   }
 
+  // Asked after each entry: a batch that is large enough ends.
   get #isPieceFull(): boolean {
-    return this.#writer.out.byteCount >= this.#sizes.snapshotPieceBytes;
+    if (this.#writer.out.byteCount >= this.#sizes.snapshotBatchBytes) this.#endBatch();
+    return this.#piece.byteCount + this.#writer.out.byteCount >= this.#sizes.snapshotPieceBytes;
+  }
+
+  #endBatch(): void {
+    if (this.#writer.isEmpty) return;
+    const { out } = this.#writer;
+    const chain = { previous: 0, safe: 0, file: this.file.number };
+    this.#writer.finish(this.#batch, this.#nowMs, chain);
+    this.#piece.range(out.bytes, 0, out.byteCount);
+    this.#writer.open(out.bytes);
   }
 
   #begin(phase: Phase): void {
@@ -146,18 +176,23 @@ export class SnapshotWriter {
       this.#source.rowsOf(this.#nextRef++, this.#visitRow);
     }
     if (this.#nextRef < this.#source.refEnd) return;
+    this.#isAgain = true;
+    this.#beginDefinitions();
+  }
+
+  #end(): void {
     this.#writer.mark(ENTRY_END);
     this.#isWhole = true;
   }
 
   readonly #visitRow = (placed: Placed): void => this.#writer.placed(placed);
 
-  #flush(openBatch: number, nowMs: number): void {
-    const { out } = this.#writer;
-    if (out.byteCount === BATCH_HEADER_BYTES) return;
-    this.#writer.finish(openBatch, nowMs);
-    this.#handle.write(out.bytes, 0, out.byteCount, this.file.byteLength);
-    this.file.byteLength += out.byteCount;
+  #flush(): void {
+    this.#endBatch();
+    const { bytes, byteCount } = this.#piece;
+    if (byteCount === 0) return;
+    this.#handle.write(bytes, 0, byteCount, this.file.byteLength);
+    this.file.byteLength += byteCount;
   }
 
   #sync(onSynced: () => void): void {

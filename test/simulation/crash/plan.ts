@@ -41,6 +41,8 @@ export interface Plan {
   /** How much of what clients settle is to be delivered again beyond what chance gives, in percent. */
   readonly retryPercent: number;
   readonly stepMsMax: number;
+  /** The disk gives room in units of so many bytes. */
+  readonly blockBytes: number;
 }
 
 /** A generator with the shorthands of a simulation. */
@@ -93,6 +95,7 @@ export function planOf(seed: number): Plan {
     settlePercent: dice.pick([30, 80, 120]),
     retryPercent: 0,
     stepMsMax: dice.pick([5, 100, 1_000]),
+    blockBytes: dice.pick([1, 512, 4_096]),
   };
 }
 
@@ -126,6 +129,7 @@ function sizesOf(dice: Dice): StoreSizes {
   return {
     logFileBytes,
     snapshotLogBytes: dice.pick([1_000, 4_000, 20_000, 200_000]),
+    snapshotBatchBytes: dice.pick([60, 512]),
     snapshotPieceBytes: dice.pick([100, 1_000, 100_000]),
     snapshotPieceRefs: dice.pick([50, 300, 5_000]),
     segmentFileBytes: dice.pick([500, 4_000, 50_000]),
@@ -147,6 +151,7 @@ function sizesOf(dice: Dice): StoreSizes {
     delayedLeadMs: 5,
     lazySyncBytes: dice.pick([200, 5_000, 100_000]),
     roomCheckBytes: dice.pick([500, 10_000]),
+    reserveBytes: dice.pick([0, 2_000, 20_000]),
   };
 }
 

@@ -55,7 +55,7 @@ export function newWorld(plan: Plan, options: RunOptions = {}): World {
     ledger: new Ledger(),
     messages: new Messages(),
     trace: options.trace ?? (() => {}),
-    disk: new MemoryDisk(),
+    disk: new MemoryDisk({ blockBytes: plan.blockBytes }),
     life: 0,
     nowMs: 1_000_000,
     tamper: options.tamper ?? (() => {}),

@@ -22,8 +22,8 @@ export interface DiskAccess {
   write(content: FileContent, offset: number, bytes: Uint8Array): boolean;
   /** How much of an interrupted or failing write gets through. */
   interruptedLength(length: number): number;
-  /** Says that a file has grown, or shrunk. */
-  resized(byteCount: number): void;
+  /** Says that a file has grown or shrunk, and how long it was. */
+  resized(content: FileContent, byteLength: number): void;
   /** Throws when the disk has crashed. */
   alive(): void;
   /** Says that a handle is no longer open. */
@@ -111,9 +111,9 @@ export class MemoryHandle implements FileHandle {
   truncate(length: number): void {
     this.#requireWritable();
     this.#disk.step("truncate", this.path, () => {
-      const growth = length - this.#content.byteLength;
+      const before = this.#content.byteLength;
       this.#content.truncate(length);
-      this.#disk.resized(growth);
+      this.#disk.resized(this.#content, before);
     });
   }
 

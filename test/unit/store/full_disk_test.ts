@@ -25,12 +25,17 @@ interface Node {
   disk: MemoryDisk;
 }
 
-function start(logFileBytes: number, freeBytesMin = 300 * KIB, disk = new MemoryDisk()): Node {
+function start(
+  logFileBytes: number,
+  freeBytesMin = 300 * KIB,
+  disk = new MemoryDisk(),
+  sizes: Partial<StoreSizes> = {},
+): Node {
   disk.quotaBytes = 1000 * KIB;
   const store = openStore(disk, {
     freeBytesMin,
     seed: 5,
-    sizes: { ...SIZES, logFileBytes },
+    sizes: { ...SIZES, logFileBytes, ...sizes },
   });
   const t = new TestBroker({ store, nowMs: Math.max(1_000_000, store.recovered.lastTimeMs) });
   restoreBroker(t.broker, store);
@@ -104,9 +109,9 @@ function overfill(node: Node): void {
 function takeAll(node: Node, keep: (body: string) => boolean = () => false): void {
   const queue = node.t.vhost.queues.get("q")!;
   const channel = new TestChannel();
-  for (let tag = 1;; tag++) {
-    const seen = node.t.get(queue, channel);
-    if (seen === null) break;
+  for (let tag = 1; queue.readyCount > 0; tag++) {
+    let seen = node.t.get(queue, channel);
+    for (; seen === null; seen = node.t.get(queue, channel)) settle(node);
     if (!keep(seen.body)) channel.unacked.ack(tag, false);
     settle(node);
   }
@@ -154,4 +159,66 @@ Deno.test("FileStore that has got going again on a full disk knows what was not 
     bodies.push(Number(seen.body));
   }
   assertEquals(bodies, [0, 1, 2, 3, 4]);
+});
+
+const BLOCK_BYTES = 4 * KIB;
+
+/** Somebody else takes all the room but so many blocks. */
+function squeeze({ disk }: Node, blocks: number): void {
+  const handle = disk.open("ballast", "create");
+  const byteCount = disk.freeBytes() - blocks * BLOCK_BYTES;
+  if (byteCount > 0) handle.write(new Uint8Array(byteCount), 0, byteCount, 0);
+  handle.close();
+}
+
+for (const blocks of [0, 1, 2]) {
+  for (const logFileBytes of [64 * KIB, 8192 * KIB]) {
+    const what = `${blocks} blocks left, log files of ${logFileBytes}`;
+    Deno.test(`FileStore gets going again on a full disk that gives room in blocks, ${what}`, () => {
+      const disk = new MemoryDisk({ blockBytes: BLOCK_BYTES });
+      const node = start(logFileBytes, 0, disk, { reserveBytes: 16 * KIB });
+      node.t.queue("q", {}, { durable: true });
+      for (let round = 0; round < 3; round++) {
+        overfill(node);
+        squeeze(node, blocks);
+        takeAll(node);
+        settle(node, 10);
+        assertEquals(node.store.isReadOnly, false);
+        assertEquals(node.t.broker.blockReason, null);
+        node.t.publish("q", "more", { deliveryMode: 2 });
+        settle(node);
+        takeAll(node);
+        node.disk.remove("ballast");
+      }
+    });
+  }
+}
+
+Deno.test("FileStore that is started on a disk without room gets going again once it is drained", () => {
+  const disk = new MemoryDisk({ blockBytes: BLOCK_BYTES });
+  const node = start(8192 * KIB, 0, disk, { reserveBytes: 64 * KIB });
+  node.t.queue("q", {}, { durable: true });
+  overfill(node);
+  squeeze(node, 0);
+  takeAll(node, (body) => Number(body) < 100);
+  const after = start(8192 * KIB, 0, node.disk.crash({ kind: "process" }), {
+    reserveBytes: 64 * KIB,
+  });
+  takeAll(after);
+  settle(after, 10);
+  assertEquals(after.store.isReadOnly, false);
+  assertEquals(after.t.vhost.queues.get("q")!.readyCount, 0);
+});
+
+Deno.test("FileStore blocks publishers where there is no room for its reserve, until there is", () => {
+  const disk = new MemoryDisk({ blockBytes: BLOCK_BYTES });
+  const ballast = disk.open("ballast", "create");
+  ballast.write(new Uint8Array(992 * KIB), 0, 992 * KIB, 0);
+  ballast.close();
+  const node = start(64 * KIB, 0, disk, { reserveBytes: 16 * KIB });
+  settle(node, 2);
+  assertEquals(node.t.broker.blockReason, "low on disk");
+  disk.remove("ballast");
+  settle(node, 2);
+  assertEquals(node.t.broker.blockReason, null);
 });

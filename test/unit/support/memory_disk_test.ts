@@ -205,6 +205,31 @@ Deno.test("MemoryDisk keeps a removed file readable while it is open, and its sp
   assertEquals(disk.freeBytes(), 10);
 });
 
+Deno.test("MemoryDisk gives room in blocks", () => {
+  const disk = new MemoryDisk({ blockBytes: 8 });
+  disk.quotaBytes = 23;
+  const a = disk.open("a", "create");
+  assertEquals(disk.usedBytes, 0);
+  put(a, 0, "x");
+  assertEquals([disk.usedBytes, disk.freeBytes()], [8, 15]);
+  put(a, 1, "1234567");
+  const b = disk.open("b", "create");
+  put(b, 0, "x");
+  assertEquals(disk.freeBytes(), 7);
+  assertEquals(codeOf(() => put(a, 8, "x")), "ENOSPC");
+  assertEquals(codeOf(() => put(b, 1, "12345678")), "ENOSPC");
+  assertEquals([a.byteLength, b.byteLength], [8, 8]);
+  b.truncate(1);
+  assertEquals(disk.usedBytes, 16);
+  a.truncate(0);
+  assertEquals(disk.usedBytes, 8);
+  a.close();
+  b.close();
+  disk.remove("b");
+  assertEquals(disk.usedBytes, 0);
+  assertEquals(disk.crash({ kind: "process" }).blockBytes, 8);
+});
+
 Deno.test("MemoryDisk cuts a write beyond the quota short and fails it with ENOSPC", () => {
   const { disk, handle } = diskWithFile();
   disk.quotaBytes = 5;

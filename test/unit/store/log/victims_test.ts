@@ -13,7 +13,13 @@ const FILE_BYTES = 1 << 20;
 function start(fileCount: number): { victims: Victims; files: DataFile[] } {
   const fs = new MemoryDisk();
   const files = new DataFiles(fs);
-  const room = new Room({ fs, logger: { log() {} }, freeBytesMin: 0, checkBytes: 1 });
+  const room = new Room({
+    fs,
+    logger: { log() {} },
+    freeBytesMin: 0,
+    checkBytes: 1,
+    reserveBytes: 0,
+  });
   const made = Array.from({ length: fileCount }, () => {
     const { file, handle } = files.create("segment");
     handle.close();
