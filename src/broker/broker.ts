@@ -11,7 +11,7 @@ import { DelayedTable } from "./delayed_table.ts";
 import { Delivery } from "./delivery.ts";
 import { dispatchQueue } from "./dispatch.ts";
 import { ExpirySweeps } from "./expiry_sweeps.ts";
-import type { Limits } from "./limits.ts";
+import { type Limits, withinMemory } from "./limits.ts";
 import { Metrics } from "./metrics.ts";
 import type { Queue } from "./queue.ts";
 import { Timers } from "./timers.ts";
@@ -80,7 +80,7 @@ export class Broker {
   constructor(options: BrokerOptions) {
     this.store = options.store;
     this.scheduler = options.scheduler;
-    this.limits = options.limits;
+    this.limits = withinMemory(options.limits);
     this.logger = options.logger;
     this.users = options.users;
     this.random = options.random;

@@ -30,6 +30,35 @@ export interface Limits {
   txOperationsMax: number;
 }
 
+// Parts of the memory at which publishers wait. What clients can hold there without a message being
+// stored stays well below it, so that storing less and paging can always bring memory down.
+const MESSAGE_PART = 8;
+const UNFINISHED_PART = 4;
+const CONTENT_PART = 16;
+
+/** The largest body for which there is room: an eighth of the memory at which publishers wait. */
+export function messageBytesThatFit(memoryBytesMax: number): number {
+  return Math.floor(memoryBytesMax / MESSAGE_PART);
+}
+
+/**
+ * Limits as they hold: a body is at most an eighth of `memoryBytesMax`, and the content that one
+ * connection has begun at most a quarter.
+ */
+export function withinMemory(limits: Limits): Limits {
+  const { memoryBytesMax, messageBytesMax, unfinishedBytesMax } = limits;
+  return {
+    ...limits,
+    messageBytesMax: Math.min(messageBytesMax, messageBytesThatFit(memoryBytesMax)),
+    unfinishedBytesMax: Math.min(unfinishedBytesMax, Math.floor(memoryBytesMax / UNFINISHED_PART)),
+  };
+}
+
+/** Content that all connections have begun above which one of them at a time goes on, bytes. */
+export function contentBytesMax(limits: Limits): number {
+  return Math.floor(limits.memoryBytesMax / CONTENT_PART);
+}
+
 /** Defaults that suit one small machine. */
 export const DEFAULT_LIMITS: Readonly<Limits> = {
   connectionCountMax: 65_536,

@@ -10,8 +10,7 @@ import {
   ProtocolHeaderMatcher,
 } from "../amqp/frame.ts";
 import { writeConnectionClose } from "../amqp/methods_gen.ts";
-import type { FieldTable } from "../amqp/field_value.ts";
-import { EMPTY_TABLE } from "../amqp/field_value.ts";
+import { EMPTY_TABLE, type FieldTable } from "../amqp/field_value.ts";
 import { RESOURCE_ERROR } from "../amqp/reply_code.ts";
 import type { Owner } from "../broker/names.ts";
 import type { Publisher } from "../broker/publish.ts";
@@ -246,6 +245,7 @@ export class Connection implements Owner {
   hold(reason: number): void {
     if ((this.input.holds & reason) !== 0) return;
     this.input.holds |= reason;
+    this.context.unreadPeers.held(this, reason);
     this.touch();
   }
 
@@ -253,6 +253,7 @@ export class Connection implements Owner {
   unhold(reason: number): void {
     if ((this.input.holds & reason) === 0) return;
     this.input.holds &= ~reason;
+    this.context.unfinished.resumed(this);
     this.heartbeat.heardAtMs = this.context.broker.nowMs;
     this.touch();
     this.enqueue();
@@ -269,11 +270,17 @@ export class Connection implements Owner {
   held(deltaBytes: number): void {
     this.#memory.contentBytes += deltaBytes;
     this.#memory.report(this.outbox.pendingBytes);
+    this.context.unfinished.changed(this, deltaBytes);
     const limit = this.context.limits.unfinishedBytesMax;
     if (deltaBytes > 0 && this.#memory.contentBytes > limit) {
       const detail = `connection holds more than ${limit} bytes of unfinished content`;
       throw new ConnectionError(RESOURCE_ERROR, detail);
     }
+  }
+
+  /** Bytes of unfinished content. */
+  get unfinishedBytes(): number {
+    return this.#memory.contentBytes;
   }
 
   // Ends
@@ -371,6 +378,7 @@ export class Connection implements Owner {
     this.channels.length = 0;
     this.channelCount = 0;
     this.attached = null;
+    context.unfinished.gone(this);
     if (vhost !== null) context.zone.run(() => vhost.deleteExclusive(this));
   }
 

@@ -7,7 +7,7 @@ import { OutgoingMessage } from "../amqp/hot_frames.ts";
 import { PublishArguments, SettleArguments } from "../amqp/hot_methods.ts";
 import { RawProperties } from "../amqp/raw_properties.ts";
 import type { Broker } from "../broker/broker.ts";
-import type { Limits } from "../broker/limits.ts";
+import { contentBytesMax, type Limits } from "../broker/limits.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Admission } from "./admission.ts";
 import { BufferPool } from "./buffer_pool.ts";
@@ -17,6 +17,8 @@ import { handleFailure } from "./failure.ts";
 import { HOLD_STORE } from "./input.ts";
 import { unblock } from "./blocking.ts";
 import type { StoreWait } from "./store_wait.ts";
+import { UnfinishedContent } from "./unfinished_content.ts";
+import { UnreadPeers } from "./unread_peers.ts";
 import { Zone } from "./zone.ts";
 
 /** Timers a connection needs; the engine implements them on the broker's scheduler. */
@@ -52,6 +54,8 @@ export class SessionContext {
   readonly zone: Zone = new Zone();
   readonly pool: BufferPool = new BufferPool();
   readonly admission: Admission;
+  readonly unfinished: UnfinishedContent;
+  readonly unreadPeers: UnreadPeers;
   timers!: ConnectionTimers;
 
   readonly publishArguments: PublishArguments = new PublishArguments();
@@ -87,6 +91,13 @@ export class SessionContext {
     this.serverProperties = options.serverProperties;
     this.admission = new Admission(options.later);
     this.watchesPeers = options.watchesPeers;
+    this.unfinished = new UnfinishedContent({
+      broker: this.broker,
+      zone: this.zone,
+      bytesMax: contentBytesMax(this.limits),
+      watchesPeers: this.watchesPeers,
+    });
+    this.unreadPeers = new UnreadPeers(this.broker, this.zone);
   }
 
   /** After the turn's batch is closed: answers and confirms that are safe now, and unblocking. */
@@ -94,6 +105,7 @@ export class SessionContext {
     if (this.storeWaits.length > 0) this.#resumeWaits();
     if (this.confirming.length > 0) this.#settleConfirms();
     this.admission.settle();
+    this.unfinished.settle();
     if (this.blocked.length > 0 && this.broker.blockReason === null) {
       for (const connection of this.blocked) unblock(connection);
       this.blocked.length = 0;

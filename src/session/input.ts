@@ -14,6 +14,8 @@ export const HOLD_OUTPUT = 2;
 export const HOLD_STORE = 4;
 /** Hold: consumers have to make up for what the client has published. */
 export const HOLD_ADMISSION = 8;
+/** Hold: the bodies of others have to arrive first. */
+export const HOLD_CONTENT = 16;
 
 // Small chunks are cheap to collect.
 const DROPPED_BYTES_MIN = 16_384;

@@ -85,8 +85,10 @@ export function receiveHeader(channel: Channel, frame: FrameParser): void {
     throw new ChannelError(PRECONDITION_FAILED, detail);
   }
   assembly.header(frame.buffer, header);
-  if (assembly.expectBody(header.bodyByteCount)) publish(channel);
-  else attach(channel);
+  if (assembly.expectBody(header.bodyByteCount)) return publish(channel);
+  attach(channel);
+  // What fits into one frame is never held: it is complete when it comes.
+  if (header.bodyByteCount > connection.frameMax) context.unfinished.begins(connection);
 }
 
 // The property stands for a login that the broker has checked, or for one that a user vouches for who
