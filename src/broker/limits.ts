@@ -8,6 +8,10 @@ export interface Limits {
   frameBytesMax: number;
   heartbeatSeconds: number;
   handshakeMs: number;
+  /** Connections that have not logged in, */
+  handshakeCountMax: number;
+  /** and those of them from one address; of IPv6 from one /64. */
+  handshakesPerAddressMax: number;
   queueCountMax: number;
   exchangeCountMax: number;
   bindingCountMax: number;
@@ -35,6 +39,9 @@ export interface Limits {
 const MESSAGE_PART = 8;
 const UNFINISHED_PART = 4;
 const CONTENT_PART = 16;
+// A connection that has not logged in takes less than half of this on every runtime.
+const HANDSHAKE_BYTES = 65_536;
+const HANDSHAKES_MIN = 64;
 
 /** The largest body for which there is room: an eighth of the memory at which publishers wait. */
 export function messageBytesThatFit(memoryBytesMax: number): number {
@@ -42,15 +49,24 @@ export function messageBytesThatFit(memoryBytesMax: number): number {
 }
 
 /**
- * Limits as they hold: a body is at most an eighth of `memoryBytesMax`, and the content that one
- * connection has begun at most a quarter.
+ * Limits as they hold: a body is at most an eighth of `memoryBytesMax`, the content that one connection
+ * has begun at most a quarter, and there is one connection that has not logged in for each 64 KiB of it,
+ * half of them from one address.
  */
 export function withinMemory(limits: Limits): Limits {
   const { memoryBytesMax, messageBytesMax, unfinishedBytesMax } = limits;
+  const handshakesThatFit = Math.max(HANDSHAKES_MIN, Math.floor(memoryBytesMax / HANDSHAKE_BYTES));
+  const handshakeCountMax = Math.min(limits.handshakeCountMax, handshakesThatFit);
+  const handshakesPerAddressMax = Math.min(
+    limits.handshakesPerAddressMax,
+    Math.ceil(handshakeCountMax / 2),
+  );
   return {
     ...limits,
     messageBytesMax: Math.min(messageBytesMax, messageBytesThatFit(memoryBytesMax)),
     unfinishedBytesMax: Math.min(unfinishedBytesMax, Math.floor(memoryBytesMax / UNFINISHED_PART)),
+    handshakeCountMax,
+    handshakesPerAddressMax,
   };
 }
 
@@ -66,6 +82,8 @@ export const DEFAULT_LIMITS: Readonly<Limits> = {
   frameBytesMax: 131_072,
   heartbeatSeconds: 60,
   handshakeMs: 10_000,
+  handshakeCountMax: 8192,
+  handshakesPerAddressMax: 4096,
   queueCountMax: 100_000,
   exchangeCountMax: 100_000,
   bindingCountMax: 1_000_000,

@@ -20,6 +20,8 @@ export const LIMIT_RANGES: Readonly<Record<keyof Limits, LimitRange>> = {
   frameBytesMax: { min: 4096, max: 16_777_216, help: "bytes of a frame, as negotiated" },
   heartbeatSeconds: { min: 0, max: 65_535, help: "heartbeat offered to clients, 0 = none" },
   handshakeMs: { min: 1, max: TIMER_MS_MAX, help: "time from connecting to connection.open" },
+  handshakeCountMax: { min: 1, max: ANY_COUNT_MAX, help: "connections that have not logged in" },
+  handshakesPerAddressMax: { min: 1, max: ANY_COUNT_MAX, help: "those of them from one address" },
   queueCountMax: { min: 1, max: ANY_COUNT_MAX, help: "queues" },
   exchangeCountMax: { min: 8, max: ANY_COUNT_MAX, help: "exchanges, predeclared ones included" },
   bindingCountMax: { min: 1, max: ANY_COUNT_MAX, help: "bindings" },

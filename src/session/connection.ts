@@ -2,7 +2,7 @@
 // ends; the frame switch and the handlers act for the client through it. Whatever goes wrong ends here
 // in a channel.close, a connection.close or, if the broker itself failed, in the engine.
 
-import { ConnectionError, replyText } from "../amqp/errors.ts";
+import { replyText } from "../amqp/errors.ts";
 import {
   FRAME_MAX_MIN,
   FRAME_OVERHEAD,
@@ -11,7 +11,6 @@ import {
 } from "../amqp/frame.ts";
 import { writeConnectionClose } from "../amqp/methods_gen.ts";
 import { EMPTY_TABLE, type FieldTable } from "../amqp/field_value.ts";
-import { RESOURCE_ERROR } from "../amqp/reply_code.ts";
 import type { Owner } from "../broker/names.ts";
 import type { Publisher } from "../broker/publish.ts";
 import type { User } from "../broker/users.ts";
@@ -50,6 +49,7 @@ export class Connection implements Owner {
   readonly context: SessionContext;
   readonly input: Input;
   readonly outbox: Outbox;
+  readonly memory: HeldMemory = new HeldMemory(this);
   /** One of `STATE_*`. */
   state: number = STATE_HEADER;
   user: User | null = null;
@@ -77,6 +77,8 @@ export class Connection implements Owner {
   publisher: Publisher | null = null;
   /** Whether the engine has it in its list of connections with input to run. */
   isQueued = false;
+  /** Whether it counts as one that has not logged in. */
+  isNewcomer = true;
   /** Whether it has been counted as open. */
   isOpen = false;
   readonly #transport: Transport;
@@ -86,7 +88,6 @@ export class Connection implements Owner {
   #isRefused = false;
   #endsAfterFlush = false;
   #isReleased = false;
-  readonly #memory: HeldMemory;
   #failure: unknown = null;
 
   constructor(id: number, transport: Transport, info: TransportInfo, context: SessionContext) {
@@ -96,13 +97,12 @@ export class Connection implements Owner {
     this.name = `${info.peerHost}:${info.peerPort} -> ${info.localHost}:${info.localPort}`;
     this.context = context;
     this.#transport = transport;
-    this.input = new Input(transport, limits.inputBytesPerTurn);
+    this.input = new Input(transport, FRAME_MAX_MIN);
     this.outbox = new Outbox(transport, context.pool);
     this.channelMax = limits.channelMax;
     this.frameMax = limits.frameBytesMax;
-    this.input.parser.frameMax = limits.frameBytesMax;
+    this.input.parser.frameMax = FRAME_MAX_MIN;
     this.connectedAtMs = context.broker.nowMs;
-    this.#memory = new HeldMemory(context.broker);
     this.heartbeat = new Heartbeat(this);
     context.timers.setDeadline(this, limits.handshakeMs);
   }
@@ -218,14 +218,14 @@ export class Connection implements Owner {
     if (this.outbox.pendingBytes > this.context.limits.outboxBytesMax) {
       this.input.holds |= HOLD_OUTPUT;
     }
-    this.#memory.report(this.outbox.pendingBytes);
+    this.memory.report();
     this.input.sync();
   }
 
   /** The transport has written everything. */
   drained(): void {
     this.outbox.drained();
-    this.#memory.report(this.outbox.pendingBytes);
+    this.memory.report();
     this.unhold(HOLD_OUTPUT);
   }
 
@@ -264,23 +264,6 @@ export class Connection implements Owner {
     if (this.isQueued || !this.input.isRunnable) return;
     this.isQueued = true;
     this.context.runnable.push(this);
-  }
-
-  /** Storage of unfinished content has grown or shrunk; over the limit is a hard error. */
-  held(deltaBytes: number): void {
-    this.#memory.contentBytes += deltaBytes;
-    this.#memory.report(this.outbox.pendingBytes);
-    this.context.unfinished.changed(this, deltaBytes);
-    const limit = this.context.limits.unfinishedBytesMax;
-    if (deltaBytes > 0 && this.#memory.contentBytes > limit) {
-      const detail = `connection holds more than ${limit} bytes of unfinished content`;
-      throw new ConnectionError(RESOURCE_ERROR, detail);
-    }
-  }
-
-  /** Bytes of unfinished content. */
-  get unfinishedBytes(): number {
-    return this.#memory.contentBytes;
   }
 
   // Ends
@@ -363,8 +346,8 @@ export class Connection implements Owner {
     this.input.clear();
     this.outbox.discard();
     this.context.timers.clearDeadline(this);
-    this.#memory.contentBytes = 0;
-    this.#memory.report(0);
+    this.memory.changeContent(-this.memory.contentBytes);
+    this.context.newcomers.left(this);
   }
 
   /** Gives back everything the client had: channels, then its exclusive queues. */

@@ -15,6 +15,7 @@ import type { Channel } from "./channel.ts";
 import type { Connection } from "./connection.ts";
 import { handleFailure } from "./failure.ts";
 import { HOLD_STORE } from "./input.ts";
+import { Newcomers } from "./newcomers.ts";
 import { unblock } from "./blocking.ts";
 import type { StoreWait } from "./store_wait.ts";
 import { UnfinishedContent } from "./unfinished_content.ts";
@@ -56,6 +57,7 @@ export class SessionContext {
   readonly admission: Admission;
   readonly unfinished: UnfinishedContent;
   readonly unreadPeers: UnreadPeers;
+  readonly newcomers: Newcomers;
   timers!: ConnectionTimers;
 
   readonly publishArguments: PublishArguments = new PublishArguments();
@@ -98,6 +100,7 @@ export class SessionContext {
       watchesPeers: this.watchesPeers,
     });
     this.unreadPeers = new UnreadPeers(this.broker, this.zone);
+    this.newcomers = new Newcomers(this.broker);
   }
 
   /** After the turn's batch is closed: answers and confirms that are safe now, and unblocking. */

@@ -3,8 +3,9 @@
 // elsewhere. Texts and codes follow RabbitMQ.
 
 import { ConnectionError, replyText } from "../amqp/errors.ts";
+import { decodeFieldTable } from "../amqp/field_table.ts";
 import { FRAME_MAX_MIN, FRAME_OVERHEAD } from "../amqp/frame.ts";
-import type { ConnectionOpen, ConnectionStartOk, ConnectionTuneOk } from "../amqp/methods_gen.ts";
+import type { ConnectionOpen, ConnectionTuneOk } from "../amqp/methods_gen.ts";
 import {
   CONNECTION_START_OK,
   CONNECTION_TUNE,
@@ -12,9 +13,11 @@ import {
   writeConnectionStart,
   writeConnectionTune,
 } from "../amqp/methods_gen.ts";
+import { tableKey } from "../amqp/raw_table.ts";
 import { ACCESS_REFUSED, COMMAND_INVALID, NOT_ALLOWED } from "../amqp/reply_code.ts";
 import type { Credentials } from "../amqp/sasl.ts";
 import { decodeAmqplain, decodePlain } from "../amqp/sasl.ts";
+import { hasCapability, type StartOk } from "../amqp/start_ok.ts";
 import type { User } from "../broker/users.ts";
 import { isLoopback } from "../broker/users.ts";
 import { encodeText } from "../lib/text.ts";
@@ -27,6 +30,7 @@ const REFUSAL_DELAY_MS = 1000;
 
 const MECHANISMS = encodeText("PLAIN AMQPLAIN");
 const LOCALES = encodeText("en_US");
+const FAILURE_CLOSE = tableKey("authentication_failure_close");
 
 /** Greets a client whose protocol header was good. */
 export function sendStart(connection: Connection): void {
@@ -39,11 +43,9 @@ export function sendStart(connection: Connection): void {
   });
 }
 
-/** The client says who it is. */
-export function startOk(connection: Connection, args: ConnectionStartOk): void {
+/** The client says who it is. Nothing of what it says is kept before that is true. */
+export function startOk(connection: Connection, args: StartOk): void {
   const { context } = connection;
-  connection.clientProperties = args.clientProperties;
-  connection.capabilities = clientCapabilities(args.clientProperties);
   const { user: name, password } = readCredentials(args.mechanism, args.response);
   const user = authenticate(connection, name, password);
   if (user === null) {
@@ -51,11 +53,16 @@ export function startOk(connection: Connection, args: ConnectionStartOk): void {
     const reason = context.broker.users.refusalOf(name, isLoopback(connection.info.peerHost));
     const fields = { connection: connection.name, user: name, reason };
     context.logger.log("warn", "login refused", fields);
-    refuseLogin(connection, args.mechanism);
+    refuseLogin(connection, args);
     return;
   }
   context.broker.metrics.authSucceeded++;
   connection.user = user;
+  connection.input.waitingBytesMax = context.limits.inputBytesPerTurn;
+  context.newcomers.left(connection);
+  const properties = decodeFieldTable(args.bytes, args.propertiesStart, args.propertiesEnd);
+  connection.clientProperties = properties;
+  connection.capabilities = clientCapabilities(properties);
   connection.state = STATE_TUNING;
   const { channelMax, frameBytesMax, heartbeatSeconds } = context.limits;
   writeConnectionTune(connection.writer(), 0, channelMax, frameBytesMax, heartbeatSeconds);
@@ -74,8 +81,9 @@ function authenticate(connection: Connection, name: string, password: Uint8Array
   return user.loopbackOnly && !isLoopback(connection.info.peerHost) ? null : user;
 }
 
-function refuseLogin(connection: Connection, mechanism: string): void {
-  if (!connection.capabilities.authenticationFailureClose) {
+function refuseLogin(connection: Connection, args: StartOk): void {
+  const { mechanism } = args;
+  if (!hasCapability(args, FAILURE_CLOSE)) {
     connection.refuse(REFUSAL_DELAY_MS);
     return;
   }

@@ -30,15 +30,15 @@ export class Input {
   receivedBytes = 0;
   readonly #transport: Transport;
   readonly #waiting: Uint8Array[] = [];
-  readonly #waitingBytesMax: number;
+  /** Reading pauses when more bytes than this wait to be run. */
+  waitingBytesMax: number;
   #chunk: Uint8Array = EMPTY_BYTES;
   #waitingBytes = 0;
   #isPaused = false;
 
-  /** Reading pauses when more than `waitingBytesMax` wait to be run. */
   constructor(transport: Transport, waitingBytesMax: number) {
     this.#transport = transport;
-    this.#waitingBytesMax = waitingBytesMax;
+    this.waitingBytesMax = waitingBytesMax;
   }
 
   /** Takes a chunk; it belongs to the input from now on. */
@@ -92,7 +92,7 @@ export class Input {
 
   /** Pauses or resumes the transport as holds and waiting bytes demand. */
   sync(): void {
-    const isPaused = this.holds !== 0 || this.#waitingBytes > this.#waitingBytesMax;
+    const isPaused = this.holds !== 0 || this.#waitingBytes > this.waitingBytesMax;
     if (isPaused === this.#isPaused) return;
     this.#isPaused = isPaused;
     if (isPaused) this.#transport.pause();

@@ -118,7 +118,7 @@ export function receiveBody(channel: Channel, frame: FrameParser): void {
   connection.methodKey = BASIC_PUBLISH;
   const before = assembly.heldBytes;
   const isComplete = assembly.body(frame.buffer, frame.payloadStart, frame.payloadEnd);
-  if (assembly.heldBytes !== before) connection.held(assembly.heldBytes - before);
+  if (assembly.heldBytes !== before) connection.memory.changeContent(assembly.heldBytes - before);
   if (isComplete) publish(channel);
 }
 

@@ -55,7 +55,9 @@ export class UnfinishedContent {
   changed(connection: Connection, deltaBytes: number): void {
     this.bytes += deltaBytes;
     if (deltaBytes > 0) this.begins(connection);
-    else if (connection === this.#leader && connection.unfinishedBytes === 0) this.#leader = null;
+    else if (connection === this.#leader && connection.memory.contentBytes === 0) {
+      this.#leader = null;
+    }
   }
 
   /** The connection is about to hold more: it leads, waits, or goes on because there is room. */
