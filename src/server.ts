@@ -10,6 +10,7 @@ import type { Logger } from "./lib/logger.ts";
 import { Prng } from "./lib/prng.ts";
 import { createApp, type ManagementApp } from "./management/app.ts";
 import type { ConnectionTotals, ListenerInfo, NodeInfo } from "./management/context.ts";
+import { Pauses } from "./management/pauses.ts";
 import { SAMPLE_INTERVAL_MS } from "./management/rates.ts";
 import type { Listener, Runtime, StreamListener } from "./runtime/port.ts";
 import { BrokerTime } from "./schedule/broker_time.ts";
@@ -71,6 +72,7 @@ export class Server {
   readonly #node: NodeInfo;
   readonly #storage: Storage | null;
   readonly #time: BrokerTime;
+  readonly #pauses = new Pauses();
   #failure: { readonly error: unknown } | null = null;
   #amqp: StreamListener | null = null;
   #http: Listener | null = null;
@@ -99,6 +101,7 @@ export class Server {
       users: new Users(options.users),
       random: nextRandom,
     });
+    this.broker.logins.isOn = options.watchesPeers;
     this.engine = new Engine({
       broker: this.broker,
       time: this.#time,
@@ -199,6 +202,8 @@ export class Server {
       turn: (run) => this.engine.turn(run),
       totals: () => this.#totals(),
       monotonicMs: () => clock.monotonicMs(),
+      nowMs: () => this.nowMs,
+      sleep: (ms) => this.#pauses.sleep(ms),
       residentBytes: () => runtime.process.residentBytes(),
       storage: () => this.#storage?.info() ?? null,
     });
@@ -234,6 +239,7 @@ export class Server {
     clearInterval(this.#housekeeper);
     clearInterval(this.#logFlusher);
     this.#logger.flush(true);
+    this.#pauses.end();
     await this.#http?.close();
     await this.#amqp?.closeStreams(graceMs);
     this.engine.halt();

@@ -12,6 +12,7 @@ import { Delivery } from "./delivery.ts";
 import { dispatchQueue } from "./dispatch.ts";
 import { ExpirySweeps } from "./expiry_sweeps.ts";
 import { type Limits, withinMemory } from "./limits.ts";
+import { LoginThrottle } from "./login_throttle.ts";
 import { Metrics } from "./metrics.ts";
 import type { Queue } from "./queue.ts";
 import { Timers } from "./timers.ts";
@@ -46,6 +47,7 @@ export class Broker {
   readonly limits: Limits;
   readonly logger: Logger;
   readonly users: Users;
+  readonly logins: LoginThrottle;
   readonly random: () => number;
   readonly metrics: Metrics = new Metrics();
   readonly timers: Timers;
@@ -83,6 +85,7 @@ export class Broker {
     this.limits = withinMemory(options.limits);
     this.logger = options.logger;
     this.users = options.users;
+    this.logins = new LoginThrottle(options.users, options.logger);
     this.random = options.random;
     this.timers = new Timers(this.scheduler);
     this.deadLetters = new DeadLetters(this);

@@ -61,6 +61,10 @@ export interface ManagementContext {
   totals(): ConnectionTotals;
   /** Milliseconds on a clock that never goes back, for rates. */
   monotonicMs(): number;
+  /** Broker time now, also outside of turns. */
+  nowMs(): number;
+  /** Resolves after so many milliseconds of real time. */
+  sleep(ms: number): Promise<void>;
   /** Memory of the whole process, bytes. */
   residentBytes(): number;
   /** The data folder; null when everything is in memory. */

@@ -32,7 +32,7 @@ import { handleFrame } from "./frame_switch.ts";
 import { sendStart } from "./handshake.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { HeldMemory } from "./held_memory.ts";
-import { HOLD_OUTPUT, Input } from "./input.ts";
+import { HOLD_LOGIN, HOLD_OUTPUT, Input } from "./input.ts";
 import { Outbox } from "./outbox.ts";
 import type { ClientCapabilities } from "./server_properties.ts";
 import { NO_CAPABILITIES } from "./server_properties.ts";
@@ -83,6 +83,8 @@ export class Connection implements Owner {
   isOpen = false;
   readonly #transport: Transport;
   readonly #header = new ProtocolHeaderMatcher();
+  /** What is to be done at the deadline instead of dropping the stream. */
+  #postponed: (() => void) | null = null;
   #closeOk: CloseOkSearch | null = null;
   #isTouched = false;
   #isRefused = false;
@@ -259,6 +261,13 @@ export class Connection implements Owner {
     this.enqueue();
   }
 
+  /** During the handshake: runs no input for `delayMs`, then acts. */
+  postpone(delayMs: number, act: () => void): void {
+    this.hold(HOLD_LOGIN);
+    this.#postponed = act;
+    this.context.timers.setDeadline(this, delayMs);
+  }
+
   /** Has the engine run the input in a later turn, if there is any. */
   enqueue(): void {
     if (this.isQueued || !this.input.isRunnable) return;
@@ -374,8 +383,15 @@ export class Connection implements Owner {
 
   // Timers
 
-  /** The handshake, a refusal or a close has taken its time. */
+  /** The handshake, a refusal or a close has taken its time, or what was postponed is due. */
   onDeadline(): void {
+    const act = this.#postponed;
+    if (act !== null) {
+      this.#postponed = null;
+      this.context.timers.setDeadline(this, this.context.limits.handshakeMs);
+      this.unhold(HOLD_LOGIN);
+      return act();
+    }
     if (this.state < STATE_RUNNING) {
       this.context.logger.log("warn", "handshake took too long", { connection: this.name });
     }

@@ -16,6 +16,8 @@ export const HOLD_STORE = 4;
 export const HOLD_ADMISSION = 8;
 /** Hold: the bodies of others have to arrive first. */
 export const HOLD_CONTENT = 16;
+/** Hold: a login, or the answer to a wrong one, has to wait. */
+export const HOLD_LOGIN = 32;
 
 // Small chunks are cheap to collect.
 const DROPPED_BYTES_MIN = 16_384;

@@ -39,6 +39,8 @@ export class TestManagement {
   readonly app: ManagementApp;
   monotonicMs = 0;
   turnCount = 0;
+  /** How long the API wanted to sleep, one after the other; nothing waits. */
+  readonly sleptMs: number[] = [];
   residentBytes = 123_456;
   storage: StorageInfo | null = null;
 
@@ -67,6 +69,11 @@ export class TestManagement {
       },
       totals: () => ({ connectionCount: 3, channelCount: 4 }),
       monotonicMs: () => this.monotonicMs,
+      nowMs: () => this.test.nowMs,
+      sleep: (ms) => {
+        this.sleptMs.push(ms);
+        return Promise.resolve();
+      },
       residentBytes: () => this.residentBytes,
       storage: () => this.storage,
     });

@@ -1,6 +1,6 @@
 // What anybody can have the node do before a login: small frames, few connections, nothing kept.
 
-import { assertEquals, assertFalse } from "@std/assert";
+import { assertEquals, assertFalse, assertGreater, assertLessOrEqual } from "@std/assert";
 import { PROTOCOL_HEADER } from "../../../src/amqp/frame.ts";
 import * as M from "../../../src/amqp/methods_gen.ts";
 import { ByteWriter } from "../../../src/lib/byte_writer.ts";
@@ -108,4 +108,59 @@ Deno.test("connections that have not logged in are bounded in all; logging in ma
   node.advance(node.broker.limits.handshakeMs);
   const again = [node.stream(), node.stream(), node.stream()];
   assertEquals(again.map(({ isClosed }) => isClosed), [false, true, true]);
+});
+
+/** Guesses passwords of guest on connections that come and go as fast as they can, for a minute. */
+function guessedInAMinute(node: TestNode, capabilities: string[]): number {
+  for (let seconds = 0; seconds < 60; seconds++) {
+    for (let i = 0; i < 50; i++) {
+      const client = node.stream();
+      client.greet({ password: `guess ${i}`, capabilities });
+      if (i % 2 === 0) client.wire.drop();
+    }
+    node.advance(1000);
+  }
+  return node.logs.filter(({ message }) => message === "login refused").length;
+}
+
+Deno.test("passwords are looked at slowly, whether the client can be told or not", () => {
+  for (const capabilities of [[], ["authentication_failure_close"]]) {
+    const node = new TestNode();
+    const guessed = guessedInAMinute(node, capabilities);
+    assertLessOrEqual(guessed, 20 + 61 * 5);
+    assertGreater(guessed, 60);
+    assertEquals(node.broker.metrics.authSucceeded, 0);
+  }
+});
+
+Deno.test("who guesses passwords does not hold up another user or another address", () => {
+  const users = ["guest", "worker"].map((name) => {
+    return { name, password: name, tags: [], loopbackOnly: false };
+  });
+  const node = new TestNode({ users });
+  node.connect({ user: "worker", password: "worker" });
+  guessedInAMinute(node, []);
+  node.connect({ user: "worker", password: "worker" });
+  node.stream({ peerHost: "192.0.2.7" }).login();
+});
+
+Deno.test("a right password among wrong ones has to wait for its turn and is let in", () => {
+  const node = new TestNode();
+  for (let i = 0; i < 25; i++) node.stream().greet({ password: "wrong" });
+  const client = node.stream();
+  client.greet();
+  assertEquals(client.inbox.length, 0);
+  node.advance(1200);
+  client.expect(M.CONNECTION_TUNE, 0);
+});
+
+Deno.test("a client that goes while its login waits is forgotten", () => {
+  const node = new TestNode();
+  for (let i = 0; i < 30; i++) node.stream().greet({ password: "wrong" });
+  const client = node.stream();
+  client.greet();
+  client.wire.drop();
+  node.advance(60_000);
+  assertEquals(node.broker.metrics.authSucceeded, 0);
+  assertEquals(node.engine.connectionCount, 0);
 });
