@@ -94,7 +94,7 @@ export class Server {
     if (lastTimeMs > options.clock.wallMs()) options.setWall?.(lastTimeMs);
     this.#time = new BrokerTime(options.clock, lastTimeMs);
     this.broker = new Broker({
-      store: storage?.store ?? new MemoryStore(),
+      store: storage?.store ?? new MemoryStore({ heldBytesMax: limits.memoryBytesMax }),
       scheduler: new Scheduler(),
       limits,
       logger,

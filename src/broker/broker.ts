@@ -190,8 +190,13 @@ export class Broker {
     if (this.store.openBatchBytes !== this.#keptBatchBytes) this.store.commit(this.nowMs);
   }
 
-  /** Bytes of memory held for messages, wherever they are. */
+  /** Bytes of memory that messages need, wherever they are: what publishers wait for. */
   get memoryBytes(): number {
+    return this.store.usedBytes + this.delayedTable.usedBytes + this.extraMemoryBytes;
+  }
+
+  /** Bytes of memory held for messages: what they need, and room for others. */
+  get heldMemoryBytes(): number {
     return this.store.memoryBytes + this.delayedTable.memoryBytes + this.extraMemoryBytes;
   }
 

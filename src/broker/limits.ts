@@ -1,6 +1,8 @@
 // Limits on everything a client can grow (docs/configuration.md "Limits"), in one typed place.
 // config.ts fills them, session/ and broker/ read them, nothing changes them while the node runs.
 
+import { BLOCK_BYTES } from "../store/arena.ts";
+
 /** Every limit of the node. Counts are whole numbers, sizes are bytes, times are ms. */
 export interface Limits {
   connectionCountMax: number;
@@ -33,6 +35,13 @@ export interface Limits {
   /** Operations a tx channel may hold until commit. */
   txOperationsMax: number;
 }
+
+/**
+ * The least that may be set as the memory at which publishers wait: a store holds two open blocks
+ * whatever it has in them, one for contents and one for what is left of those on disk, and as much again
+ * is there to be used.
+ */
+export const MEMORY_BYTES_MIN: number = 4 * BLOCK_BYTES;
 
 // Parts of the memory at which publishers wait. What clients can hold there without a message being
 // stored stays well below it, so that storing less and paging can always bring memory down.

@@ -1,7 +1,7 @@
 // The range of every limit a person may set. The table of settings is generated from it, so a limit
 // added to broker/limits.ts does not compile until it is here; it never holds a default.
 
-import type { Limits } from "../broker/limits.ts";
+import { type Limits, MEMORY_BYTES_MIN } from "../broker/limits.ts";
 
 const ANY_COUNT_MAX = Number.MAX_SAFE_INTEGER;
 const TIMER_MS_MAX = 2 ** 31 - 1;
@@ -43,6 +43,10 @@ export const LIMIT_RANGES: Readonly<Record<keyof Limits, LimitRange>> = {
   delayedBytesPerNodeMax: { min: 0, max: ANY_COUNT_MAX, help: "bytes waiting for a retry, in all" },
   outboxBytesMax: { min: 4096, max: ANY_COUNT_MAX, help: "output waiting for one slow client" },
   inputBytesPerTurn: { min: 4096, max: 16_777_216, help: "input of one connection per turn" },
-  memoryBytesMax: { min: 1_048_576, max: ANY_COUNT_MAX, help: "memory at which publishers wait" },
+  memoryBytesMax: {
+    min: MEMORY_BYTES_MIN,
+    max: ANY_COUNT_MAX,
+    help: "memory at which publishers wait",
+  },
   txOperationsMax: { min: 1, max: ANY_COUNT_MAX, help: "operations one transaction may hold" },
 };
