@@ -156,7 +156,8 @@ Deno.test("loadCommand() reads an amount of bytes alike in every source and sett
   assertEquals(settings.length, 2 + Object.keys(DEFAULT_LIMITS).filter(isBytes).length);
   for (const setting of settings) {
     const key = keyOf(setting);
-    const text = key === "maxMemory" ? "200M" : key === "inputBytesPerTurn" ? "8M" : "12M";
+    const large = key === "maxMemory" || key === "memoryBytesMax";
+    const text = large ? "200M" : key === "inputBytesPerTurn" ? "8M" : "12M";
     const file = setting.group === undefined ? { [key]: text } : { limits: { [key]: text } };
     const fromFlag = run([`--${setting.name}=${text}`]);
     assertEquals(run([], { [variableOf(setting)]: text }), fromFlag, setting.name);
