@@ -10,6 +10,7 @@ import type { Logger } from "./lib/logger.ts";
 import { Prng } from "./lib/prng.ts";
 import { createApp, type ManagementApp } from "./management/app.ts";
 import type { ConnectionTotals, ListenerInfo, NodeInfo } from "./management/context.ts";
+import { Pauses } from "./management/pauses.ts";
 import { SAMPLE_INTERVAL_MS } from "./management/rates.ts";
 import type { Listener, Runtime, StreamListener } from "./runtime/port.ts";
 import { BrokerTime } from "./schedule/broker_time.ts";
@@ -71,6 +72,7 @@ export class Server {
   readonly #node: NodeInfo;
   readonly #storage: Storage | null;
   readonly #time: BrokerTime;
+  readonly #pauses = new Pauses();
   #failure: { readonly error: unknown } | null = null;
   #amqp: StreamListener | null = null;
   #http: Listener | null = null;
@@ -92,13 +94,14 @@ export class Server {
     if (lastTimeMs > options.clock.wallMs()) options.setWall?.(lastTimeMs);
     this.#time = new BrokerTime(options.clock, lastTimeMs);
     this.broker = new Broker({
-      store: storage?.store ?? new MemoryStore(),
+      store: storage?.store ?? new MemoryStore({ heldBytesMax: limits.memoryBytesMax }),
       scheduler: new Scheduler(),
       limits,
       logger,
       users: new Users(options.users),
       random: nextRandom,
     });
+    this.broker.logins.isOn = options.watchesPeers;
     this.engine = new Engine({
       broker: this.broker,
       time: this.#time,
@@ -199,8 +202,9 @@ export class Server {
       turn: (run) => this.engine.turn(run),
       totals: () => this.#totals(),
       monotonicMs: () => clock.monotonicMs(),
+      nowMs: () => this.nowMs,
       // A timer lets the sockets in on every runtime.
-      pause: (delayMs) => new Promise((resolve) => setTimeout(resolve, delayMs)),
+      pause: (delayMs) => this.#pauses.sleep(delayMs),
       residentBytes: () => runtime.process.residentBytes(),
       storage: () => this.#storage?.info() ?? null,
     });
@@ -236,6 +240,7 @@ export class Server {
     clearInterval(this.#housekeeper);
     clearInterval(this.#logFlusher);
     this.#logger.flush(true);
+    this.#pauses.end();
     await this.#http?.close();
     await this.#amqp?.closeStreams(graceMs);
     this.engine.halt();

@@ -1,6 +1,6 @@
 // Reads the arguments of one method in order, strictly: too few bytes, too many, or a short string
-// that is not UTF-8 end the connection. Used by the generated decoders of methods_gen.ts only; the
-// hot methods are read in place by hot_methods.ts.
+// that is not UTF-8 end the connection. Used by the generated decoders of methods_gen.ts and by
+// start_ok.ts; the hot methods are read in place by hot_methods.ts.
 
 import { copyOfRange, readU16, readU32, readU64 } from "../lib/bytes.ts";
 import { decodeTextStrict } from "../lib/text.ts";
@@ -8,6 +8,7 @@ import { ConnectionError } from "./errors.ts";
 import type { FieldTableLimits } from "./field_table.ts";
 import { decodeFieldTable } from "./field_table.ts";
 import type { FieldTable } from "./field_value.ts";
+import { checkTable } from "./raw_table.ts";
 import { FRAME_ERROR, SYNTAX_ERROR } from "./reply_code.ts";
 
 /** A strict cursor over the arguments of one method. */
@@ -102,6 +103,18 @@ export class ArgumentReader {
     } catch (error) {
       throw error instanceof ConnectionError ? this.#error(error.code, error.detail) : error;
     }
+  }
+
+  /** Checks a field table without decoding it; returns where it ends. */
+  checkedTable(): number {
+    const byteCount = this.long();
+    const at = this.#claim(byteCount);
+    try {
+      checkTable(this.#bytes, at, at + byteCount);
+    } catch (error) {
+      throw error instanceof ConnectionError ? this.#error(error.code, error.detail) : error;
+    }
+    return at + byteCount;
   }
 
   /** Ends the method; bytes left over are an error. */

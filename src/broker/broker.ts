@@ -11,7 +11,8 @@ import { DelayedTable } from "./delayed_table.ts";
 import { Delivery } from "./delivery.ts";
 import { dispatchQueue } from "./dispatch.ts";
 import { ExpirySweeps } from "./expiry_sweeps.ts";
-import type { Limits } from "./limits.ts";
+import { type Limits, withinMemory } from "./limits.ts";
+import { LoginThrottle } from "./login_throttle.ts";
 import { Metrics } from "./metrics.ts";
 import type { Queue } from "./queue.ts";
 import { Timers } from "./timers.ts";
@@ -46,6 +47,7 @@ export class Broker {
   readonly limits: Limits;
   readonly logger: Logger;
   readonly users: Users;
+  readonly logins: LoginThrottle;
   readonly random: () => number;
   readonly metrics: Metrics = new Metrics();
   readonly timers: Timers;
@@ -82,9 +84,10 @@ export class Broker {
   constructor(options: BrokerOptions) {
     this.store = options.store;
     this.scheduler = options.scheduler;
-    this.limits = options.limits;
+    this.limits = withinMemory(options.limits);
     this.logger = options.logger;
     this.users = options.users;
+    this.logins = new LoginThrottle(options.users, options.logger);
     this.random = options.random;
     this.timers = new Timers(this.scheduler);
     this.deadLetters = new DeadLetters(this);
@@ -191,8 +194,14 @@ export class Broker {
     if (this.store.openBatchBytes !== this.#keptBatchBytes) this.store.commit(this.nowMs);
   }
 
-  /** Bytes of memory held for messages, wherever they are. */
+  /** Bytes of memory that messages need, wherever they are: what publishers wait for. */
   get memoryBytes(): number {
+    return this.store.usedBytes + this.delayedTable.usedBytes + this.extraMemoryBytes +
+      this.apartBytes;
+  }
+
+  /** Bytes of memory held for messages: what they need, and room for others. */
+  get heldMemoryBytes(): number {
     return this.store.memoryBytes + this.delayedTable.memoryBytes + this.extraMemoryBytes +
       this.apartBytes;
   }

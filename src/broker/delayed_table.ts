@@ -54,6 +54,11 @@ export class DelayedTable {
     return this.#chunks.length * CHUNK_ROWS * ROW_BYTES;
   }
 
+  /** Bytes of the rows in use. */
+  get usedBytes(): number {
+    return this.#rowCount * ROW_BYTES;
+  }
+
   #chunkOf(index: number): DelayedChunk {
     return this.#chunks[index >>> CHUNK_SHIFT]!;
   }

@@ -71,6 +71,11 @@ export class Users {
     return isElsewhere ? "the user may log in from this machine only" : "the password is wrong";
   }
 
+  /** Whether there is a user with this name. */
+  has(name: string): boolean {
+    return this.#accounts.has(name);
+  }
+
   /** Everyone, in the order of the configuration. */
   list(): User[] {
     return [...this.#accounts.values()].map((account) => account.user);

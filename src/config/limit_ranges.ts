@@ -1,7 +1,7 @@
 // The range of every limit a person may set. The table of settings is generated from it, so a limit
 // added to broker/limits.ts does not compile until it is here; it never holds a default.
 
-import type { Limits } from "../broker/limits.ts";
+import { type Limits, MEMORY_BYTES_MIN } from "../broker/limits.ts";
 
 const ANY_COUNT_MAX = Number.MAX_SAFE_INTEGER;
 const TIMER_MS_MAX = 2 ** 31 - 1;
@@ -20,6 +20,8 @@ export const LIMIT_RANGES: Readonly<Record<keyof Limits, LimitRange>> = {
   frameBytesMax: { min: 4096, max: 16_777_216, help: "bytes of a frame, as negotiated" },
   heartbeatSeconds: { min: 0, max: 65_535, help: "heartbeat offered to clients, 0 = none" },
   handshakeMs: { min: 1, max: TIMER_MS_MAX, help: "time from connecting to connection.open" },
+  handshakeCountMax: { min: 1, max: ANY_COUNT_MAX, help: "connections that have not logged in" },
+  handshakesPerAddressMax: { min: 1, max: ANY_COUNT_MAX, help: "those of them from one address" },
   queueCountMax: { min: 1, max: ANY_COUNT_MAX, help: "queues" },
   exchangeCountMax: { min: 8, max: ANY_COUNT_MAX, help: "exchanges, predeclared ones included" },
   bindingCountMax: { min: 1, max: ANY_COUNT_MAX, help: "bindings" },
@@ -46,6 +48,10 @@ export const LIMIT_RANGES: Readonly<Record<keyof Limits, LimitRange>> = {
     help: "time a socket may take no output",
   },
   inputBytesPerTurn: { min: 4096, max: 16_777_216, help: "input of one connection per turn" },
-  memoryBytesMax: { min: 1_048_576, max: ANY_COUNT_MAX, help: "memory at which publishers wait" },
+  memoryBytesMax: {
+    min: MEMORY_BYTES_MIN,
+    max: ANY_COUNT_MAX,
+    help: "memory at which publishers wait",
+  },
   txOperationsMax: { min: 1, max: ANY_COUNT_MAX, help: "operations one transaction may hold" },
 };

@@ -2,9 +2,10 @@
 // the request's context; what a user may see is decided by the handlers.
 
 import { createMiddleware } from "hono/factory";
+import { REFUSAL_DELAY_MS } from "../broker/login_throttle.ts";
 import { isLoopback, type User } from "../broker/users.ts";
 import type { ManagementContext, ManagementEnv } from "./context.ts";
-import { notAuthorised } from "./problems.ts";
+import { notAuthorised, tooManyLogins } from "./problems.ts";
 
 /** Tags of users who may use the HTTP API at all. */
 const ADMITTED_TAGS = ["administrator", "monitoring", "policymaker", "management"];
@@ -15,25 +16,51 @@ interface Login {
 }
 
 /** Middleware that lets only users with a fitting tag through. */
-export function basicAuth({ broker }: ManagementContext) {
+export function basicAuth(context: ManagementContext) {
   return createMiddleware<ManagementEnv>(async (c, next) => {
     const login = readLogin(c.req.header("authorization"));
     if (login === undefined) throw notAuthorised("Not_Authorized");
-    const user = broker.users.authenticate(login.name, login.password);
-    const refuse = (reason: string, told: string): never => {
-      const fields = { peer: c.env.peerHost, user: login.name, reason };
-      broker.logger.log("warn", "HTTP login refused", fields);
-      throw notAuthorised(told);
-    };
-    if (user === null || !mayComeFrom(user, c.env.peerHost)) {
-      return refuse(broker.users.refusalOf(login.name, isLoopback(c.env.peerHost)), "Login failed");
-    }
+    const { peerHost } = c.env;
+    const user = await authenticate(context, login, peerHost);
+    if (user === null) throw notAuthorised("Login failed");
     if (!user.tags.some((tag) => ADMITTED_TAGS.includes(tag))) {
-      return refuse("the user has no tag for the HTTP API", "Not management user");
+      logRefusal(context, login, { peerHost, reason: "the user has no tag for the HTTP API" });
+      throw notAuthorised("Not management user");
     }
     c.set("user", user);
     await next();
   });
+}
+
+// Waits as long as the throttle of logins says; a wrong password is answered late.
+async function authenticate(
+  context: ManagementContext,
+  login: Login,
+  peerHost: string,
+): Promise<User | null> {
+  const { broker: { logins, metrics, users }, nowMs, pause } = context;
+  const { name, password } = login;
+  const attempt = logins.begin(peerHost, name, nowMs());
+  if (attempt.waitMs === Infinity) throw tooManyLogins();
+  if (attempt.waitMs > 0) await pause(attempt.waitMs);
+  const user = users.authenticate(name, password);
+  if (user !== null && mayComeFrom(user, peerHost)) {
+    logins.succeeded(attempt);
+    return user;
+  }
+  metrics.authFailed++;
+  logRefusal(context, login, { peerHost, reason: users.refusalOf(name, isLoopback(peerHost)) });
+  if (logins.isOn) await pause(REFUSAL_DELAY_MS);
+  return null;
+}
+
+function logRefusal(
+  { broker }: ManagementContext,
+  { name }: Login,
+  { peerHost, reason }: { peerHost: string; reason: string },
+): void {
+  const fields = { peer: peerHost, user: name, reason };
+  broker.logger.log("warn", "HTTP login refused", fields);
 }
 
 function mayComeFrom(user: User, peerHost: string): boolean {

@@ -63,6 +63,8 @@ export interface ManagementContext {
   monotonicMs(): number;
   /** Resolves after so many ms of real time; 0 lets every socket be looked at once. */
   pause(delayMs: number): Promise<void>;
+  /** Broker time now, also outside of turns. */
+  nowMs(): number;
   /** Memory of the whole process, bytes. */
   residentBytes(): number;
   /** The data folder; null when everything is in memory. */

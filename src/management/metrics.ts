@@ -173,7 +173,9 @@ function memory(page: PrometheusText, context: ManagementContext): void {
   const resident = context.residentBytes();
   page.gauge("rabbitmq_process_resident_memory_bytes", "Memory of the process", resident);
   const limit = broker.limits.memoryBytesMax;
-  page.gauge("reprise_message_memory_bytes", "Memory held for messages", broker.memoryBytes);
+  const { memoryBytes, heldMemoryBytes } = broker;
+  page.gauge("reprise_message_memory_bytes", "Memory that messages need", memoryBytes);
+  page.gauge("reprise_message_memory_held_bytes", "Memory held for messages", heldMemoryBytes);
   page.gauge("reprise_message_memory_limit_bytes", "Memory at which publishers wait", limit);
   const isBlocked = Number(broker.blockReason !== null);
   page.gauge("reprise_publishers_blocked", "1 while publishers wait", isBlocked);

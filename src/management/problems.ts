@@ -2,7 +2,7 @@
 // Handlers throw one, app.ts answers with it; what is thrown otherwise is a bug and becomes a 500.
 
 /** Statuses that are answered with a problem. */
-export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 503;
+export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 429 | 503;
 
 /** A refused request. */
 export class Problem extends Error {
@@ -46,6 +46,11 @@ export function badRequest(reason: string): Problem {
 export function notAuthorised(reason: string): Problem {
   const challenge = { "www-authenticate": 'Basic realm="Reprise Management"' };
   return new Problem(401, "not_authorised", reason, challenge);
+}
+
+/** So many logins failed that this one is not looked at. */
+export function tooManyLogins(): Problem {
+  return new Problem(429, "too_many_requests", "Too many failed logins", { "retry-after": "5" });
 }
 
 /** The thing is there and cannot be used that way. */

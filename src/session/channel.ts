@@ -166,7 +166,9 @@ export class Channel implements ConsumerChannel {
     const { assembly } = this;
     const before = assembly.heldBytes;
     assembly.detach();
-    if (assembly.heldBytes !== before) this.connection.held(assembly.heldBytes - before);
+    if (assembly.heldBytes !== before) {
+      this.connection.memory.changeContent(assembly.heldBytes - before);
+    }
   }
 
   /** The publish is done or given up; what it held is free. */
@@ -174,7 +176,9 @@ export class Channel implements ConsumerChannel {
     const { assembly } = this;
     const before = assembly.heldBytes;
     assembly.reset();
-    if (assembly.heldBytes !== before) this.connection.held(assembly.heldBytes - before);
+    if (assembly.heldBytes !== before) {
+      this.connection.memory.changeContent(assembly.heldBytes - before);
+    }
   }
 
   /** Closes the channel because of an error of the client. */

@@ -2,7 +2,7 @@
 // ends; the frame switch and the handlers act for the client through it. Whatever goes wrong ends here
 // in a channel.close, a connection.close or, if the broker itself failed, in the engine.
 
-import { ConnectionError, replyText } from "../amqp/errors.ts";
+import { replyText } from "../amqp/errors.ts";
 import {
   FRAME_MAX_MIN,
   FRAME_OVERHEAD,
@@ -10,9 +10,7 @@ import {
   ProtocolHeaderMatcher,
 } from "../amqp/frame.ts";
 import { writeConnectionClose } from "../amqp/methods_gen.ts";
-import type { FieldTable } from "../amqp/field_value.ts";
-import { EMPTY_TABLE } from "../amqp/field_value.ts";
-import { RESOURCE_ERROR } from "../amqp/reply_code.ts";
+import { EMPTY_TABLE, type FieldTable } from "../amqp/field_value.ts";
 import type { Owner } from "../broker/names.ts";
 import type { Publisher } from "../broker/publish.ts";
 import type { User } from "../broker/users.ts";
@@ -34,7 +32,7 @@ import { handleFrame } from "./frame_switch.ts";
 import { sendStart } from "./handshake.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { HeldMemory } from "./held_memory.ts";
-import { HOLD_OUTPUT, Input } from "./input.ts";
+import { HOLD_LOGIN, HOLD_OUTPUT, Input } from "./input.ts";
 import { Outbox } from "./outbox.ts";
 import type { ClientCapabilities } from "./server_properties.ts";
 import { NO_CAPABILITIES } from "./server_properties.ts";
@@ -51,6 +49,7 @@ export class Connection implements Owner {
   readonly context: SessionContext;
   readonly input: Input;
   readonly outbox: Outbox;
+  readonly memory: HeldMemory = new HeldMemory(this);
   /** One of `STATE_*`. */
   state: number = STATE_HEADER;
   user: User | null = null;
@@ -78,16 +77,19 @@ export class Connection implements Owner {
   publisher: Publisher | null = null;
   /** Whether the engine has it in its list of connections with input to run. */
   isQueued = false;
+  /** Whether it counts as one that has not logged in. */
+  isNewcomer = true;
   /** Whether it has been counted as open. */
   isOpen = false;
   readonly #transport: Transport;
   readonly #header = new ProtocolHeaderMatcher();
+  /** What is to be done at the deadline instead of dropping the stream. */
+  #postponed: (() => void) | null = null;
   #closeOk: CloseOkSearch | null = null;
   #isTouched = false;
   #isRefused = false;
   #endsAfterFlush = false;
   #isReleased = false;
-  readonly #memory: HeldMemory;
   #failure: unknown = null;
 
   constructor(id: number, transport: Transport, info: TransportInfo, context: SessionContext) {
@@ -97,13 +99,12 @@ export class Connection implements Owner {
     this.name = `${info.peerHost}:${info.peerPort} -> ${info.localHost}:${info.localPort}`;
     this.context = context;
     this.#transport = transport;
-    this.input = new Input(transport, limits.inputBytesPerTurn);
+    this.input = new Input(transport, FRAME_MAX_MIN);
     this.outbox = new Outbox(transport, context.pool);
     this.channelMax = limits.channelMax;
     this.frameMax = limits.frameBytesMax;
-    this.input.parser.frameMax = limits.frameBytesMax;
+    this.input.parser.frameMax = FRAME_MAX_MIN;
     this.connectedAtMs = context.broker.nowMs;
-    this.#memory = new HeldMemory(context.broker);
     this.heartbeat = new Heartbeat(this);
     context.timers.setDeadline(this, limits.handshakeMs);
   }
@@ -219,14 +220,14 @@ export class Connection implements Owner {
     if (this.outbox.pendingBytes > this.context.limits.outboxBytesMax) {
       this.input.holds |= HOLD_OUTPUT;
     }
-    this.#memory.report(this.outbox.pendingBytes);
+    this.memory.report();
     this.input.sync();
   }
 
   /** The transport has written everything. */
   drained(): void {
     this.outbox.drained();
-    this.#memory.report(this.outbox.pendingBytes);
+    this.memory.report();
     this.unhold(HOLD_OUTPUT);
   }
 
@@ -246,6 +247,7 @@ export class Connection implements Owner {
   hold(reason: number): void {
     if ((this.input.holds & reason) !== 0) return;
     this.input.holds |= reason;
+    this.context.unreadPeers.held(this, reason);
     this.touch();
   }
 
@@ -253,9 +255,17 @@ export class Connection implements Owner {
   unhold(reason: number): void {
     if ((this.input.holds & reason) === 0) return;
     this.input.holds &= ~reason;
+    this.context.unfinished.resumed(this);
     this.heartbeat.heardAtMs = this.context.broker.nowMs;
     this.touch();
     this.enqueue();
+  }
+
+  /** During the handshake: runs no input for `delayMs`, then acts. */
+  postpone(delayMs: number, act: () => void): void {
+    this.hold(HOLD_LOGIN);
+    this.#postponed = act;
+    this.context.timers.setDeadline(this, delayMs);
   }
 
   /** Has the engine run the input in a later turn, if there is any. */
@@ -263,17 +273,6 @@ export class Connection implements Owner {
     if (this.isQueued || !this.input.isRunnable) return;
     this.isQueued = true;
     this.context.runnable.push(this);
-  }
-
-  /** Storage of unfinished content has grown or shrunk; over the limit is a hard error. */
-  held(deltaBytes: number): void {
-    this.#memory.contentBytes += deltaBytes;
-    this.#memory.report(this.outbox.pendingBytes);
-    const limit = this.context.limits.unfinishedBytesMax;
-    if (deltaBytes > 0 && this.#memory.contentBytes > limit) {
-      const detail = `connection holds more than ${limit} bytes of unfinished content`;
-      throw new ConnectionError(RESOURCE_ERROR, detail);
-    }
   }
 
   // Ends
@@ -355,8 +354,8 @@ export class Connection implements Owner {
     this.input.clear();
     this.outbox.discard();
     this.context.timers.clearDeadline(this);
-    this.#memory.contentBytes = 0;
-    this.#memory.report(0);
+    this.memory.changeContent(-this.memory.contentBytes);
+    this.context.newcomers.left(this);
   }
 
   /** Gives back everything the client had: channels, then its exclusive queues. */
@@ -370,6 +369,7 @@ export class Connection implements Owner {
     this.channels.length = 0;
     this.channelCount = 0;
     this.attached = null;
+    context.unfinished.gone(this);
     if (vhost !== null) context.zone.run(() => vhost.deleteExclusive(this));
   }
 
@@ -382,8 +382,15 @@ export class Connection implements Owner {
 
   // Timers
 
-  /** The handshake, a refusal or a close has taken its time. */
+  /** The handshake, a refusal or a close has taken its time, or what was postponed is due. */
   onDeadline(): void {
+    const act = this.#postponed;
+    if (act !== null) {
+      this.#postponed = null;
+      this.context.timers.setDeadline(this, this.context.limits.handshakeMs);
+      this.unhold(HOLD_LOGIN);
+      return act();
+    }
     if (this.state < STATE_RUNNING) {
       this.context.logger.log("warn", "handshake took too long", { connection: this.name });
     }

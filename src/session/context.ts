@@ -7,7 +7,7 @@ import { OutgoingMessage } from "../amqp/hot_frames.ts";
 import { PublishArguments, SettleArguments } from "../amqp/hot_methods.ts";
 import { RawProperties } from "../amqp/raw_properties.ts";
 import type { Broker } from "../broker/broker.ts";
-import type { Limits } from "../broker/limits.ts";
+import { contentBytesMax, type Limits } from "../broker/limits.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Admission } from "./admission.ts";
 import { BufferPool } from "./buffer_pool.ts";
@@ -15,8 +15,11 @@ import type { Channel } from "./channel.ts";
 import type { Connection } from "./connection.ts";
 import { handleFailure } from "./failure.ts";
 import { HOLD_STORE } from "./input.ts";
+import { Newcomers } from "./newcomers.ts";
 import { unblock } from "./blocking.ts";
 import type { StoreWait } from "./store_wait.ts";
+import { UnfinishedContent } from "./unfinished_content.ts";
+import { UnreadPeers } from "./unread_peers.ts";
 import { Zone } from "./zone.ts";
 
 /** A connection that a timer would end. */
@@ -66,6 +69,9 @@ export class SessionContext {
   readonly zone: Zone = new Zone();
   readonly pool: BufferPool = new BufferPool();
   readonly admission: Admission;
+  readonly unfinished: UnfinishedContent;
+  readonly unreadPeers: UnreadPeers;
+  readonly newcomers: Newcomers;
   timers!: ConnectionTimers;
 
   readonly publishArguments: PublishArguments = new PublishArguments();
@@ -101,6 +107,14 @@ export class SessionContext {
     this.serverProperties = options.serverProperties;
     this.admission = new Admission(options.later);
     this.watchesPeers = options.watchesPeers;
+    this.unfinished = new UnfinishedContent({
+      broker: this.broker,
+      zone: this.zone,
+      bytesMax: contentBytesMax(this.limits),
+      watchesPeers: this.watchesPeers,
+    });
+    this.unreadPeers = new UnreadPeers(this.broker, this.zone);
+    this.newcomers = new Newcomers(this.broker);
   }
 
   /** After the turn's batch is closed: answers and confirms that are safe now, and unblocking. */
@@ -108,6 +122,7 @@ export class SessionContext {
     if (this.storeWaits.length > 0) this.#resumeWaits();
     if (this.confirming.length > 0) this.#settleConfirms();
     this.admission.settle();
+    this.unfinished.settle();
     if (this.blocked.length > 0 && this.broker.blockReason === null) {
       for (const connection of this.blocked) unblock(connection);
       this.blocked.length = 0;

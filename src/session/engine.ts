@@ -99,7 +99,9 @@ export class Engine {
   /** Takes a stream that the runtime has accepted. */
   accept(transport: Transport, info: TransportInfo): TransportEvents {
     const limit = this.#broker.limits.connectionCountMax + REFUSED_STREAMS_MAX;
-    if (this.#isDead || this.#closing !== null || this.#connections.size >= limit) {
+    const isFull = this.#connections.size >= limit;
+    const isRefused = this.#isDead || this.#closing !== null || isFull;
+    if (isRefused || !this.#context.newcomers.admit(info.peerHost)) {
       transport.destroy();
       return IGNORED;
     }

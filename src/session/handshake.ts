@@ -3,8 +3,9 @@
 // elsewhere. Texts and codes follow RabbitMQ.
 
 import { ConnectionError, replyText } from "../amqp/errors.ts";
+import { decodeFieldTable } from "../amqp/field_table.ts";
 import { FRAME_MAX_MIN, FRAME_OVERHEAD } from "../amqp/frame.ts";
-import type { ConnectionOpen, ConnectionStartOk, ConnectionTuneOk } from "../amqp/methods_gen.ts";
+import type { ConnectionOpen, ConnectionTuneOk } from "../amqp/methods_gen.ts";
 import {
   CONNECTION_START_OK,
   CONNECTION_TUNE,
@@ -12,21 +13,23 @@ import {
   writeConnectionStart,
   writeConnectionTune,
 } from "../amqp/methods_gen.ts";
+import { tableKey } from "../amqp/raw_table.ts";
 import { ACCESS_REFUSED, COMMAND_INVALID, NOT_ALLOWED } from "../amqp/reply_code.ts";
 import type { Credentials } from "../amqp/sasl.ts";
 import { decodeAmqplain, decodePlain } from "../amqp/sasl.ts";
+import { hasCapability, type StartOk } from "../amqp/start_ok.ts";
+import { type LoginAttempt, REFUSAL_DELAY_MS } from "../broker/login_throttle.ts";
 import type { User } from "../broker/users.ts";
 import { isLoopback } from "../broker/users.ts";
+import { copyOfRange } from "../lib/bytes.ts";
 import { encodeText } from "../lib/text.ts";
 import type { Connection } from "./connection.ts";
 import { STATE_OPENING, STATE_RUNNING, STATE_TUNING } from "./connection_state.ts";
 import { clientCapabilities } from "./server_properties.ts";
 
-/** How long a refused login waits for its end: guessing passwords takes time. */
-const REFUSAL_DELAY_MS = 1000;
-
 const MECHANISMS = encodeText("PLAIN AMQPLAIN");
 const LOCALES = encodeText("en_US");
+const FAILURE_CLOSE = tableKey("authentication_failure_close");
 
 /** Greets a client whose protocol header was good. */
 export function sendStart(connection: Connection): void {
@@ -39,26 +42,37 @@ export function sendStart(connection: Connection): void {
   });
 }
 
-/** The client says who it is. */
-export function startOk(connection: Connection, args: ConnectionStartOk): void {
-  const { context } = connection;
-  connection.clientProperties = args.clientProperties;
-  connection.capabilities = clientCapabilities(args.clientProperties);
-  const { user: name, password } = readCredentials(args.mechanism, args.response);
-  const user = authenticate(connection, name, password);
-  if (user === null) {
-    context.broker.metrics.authFailed++;
-    const reason = context.broker.users.refusalOf(name, isLoopback(connection.info.peerHost));
-    const fields = { connection: connection.name, user: name, reason };
-    context.logger.log("warn", "login refused", fields);
-    refuseLogin(connection, args.mechanism);
-    return;
-  }
-  context.broker.metrics.authSucceeded++;
-  connection.user = user;
-  connection.state = STATE_TUNING;
-  const { channelMax, frameBytesMax, heartbeatSeconds } = context.limits;
-  writeConnectionTune(connection.writer(), 0, channelMax, frameBytesMax, heartbeatSeconds);
+/** What start-ok said, as far as it is needed until the password has been looked at. */
+interface Login {
+  readonly attempt: LoginAttempt;
+  readonly credentials: Credentials;
+  /** The client's properties, not decoded. */
+  readonly properties: Uint8Array;
+  readonly refusal: Refusal;
+}
+
+/** How the client is to be told that it may not log in. */
+interface Refusal {
+  readonly mechanism: string;
+  /** Whether it can take connection.close. */
+  readonly isSaid: boolean;
+}
+
+/** The client says who it is. Nothing of what it says is kept before that is true. */
+export function startOk(connection: Connection, args: StartOk): void {
+  const { broker } = connection.context;
+  const { mechanism, bytes, propertiesStart, propertiesEnd } = args;
+  const credentials = readCredentials(mechanism, args.response);
+  const attempt = broker.logins.begin(connection.info.peerHost, credentials.user, broker.nowMs);
+  const login = {
+    attempt,
+    credentials,
+    properties: copyOfRange(bytes, propertiesStart, propertiesEnd),
+    refusal: { mechanism, isSaid: hasCapability(args, FAILURE_CLOSE) },
+  };
+  if (attempt.waitMs === Infinity) refuseLogin(connection, login.refusal);
+  else if (attempt.waitMs === 0) checkLogin(connection, login);
+  else connection.postpone(attempt.waitMs, () => checkLogin(connection, login));
 }
 
 function readCredentials(mechanism: string, response: Uint8Array): Credentials {
@@ -68,17 +82,48 @@ function readCredentials(mechanism: string, response: Uint8Array): Credentials {
   throw new ConnectionError(COMMAND_INVALID, detail);
 }
 
+function checkLogin(connection: Connection, login: Login): void {
+  const { context } = connection;
+  const { broker, limits } = context;
+  const { user: name, password } = login.credentials;
+  const user = authenticate(connection, name, password);
+  if (user === null) {
+    const reason = broker.users.refusalOf(name, isLoopback(connection.info.peerHost));
+    const fields = { connection: connection.name, user: name, reason };
+    context.logger.log("warn", "login refused", fields);
+    refuseLogin(connection, login.refusal);
+    return;
+  }
+  broker.logins.succeeded(login.attempt);
+  broker.metrics.authSucceeded++;
+  connection.user = user;
+  connection.input.waitingBytesMax = limits.inputBytesPerTurn;
+  context.newcomers.left(connection);
+  const properties = decodeFieldTable(login.properties, 0, login.properties.length);
+  connection.clientProperties = properties;
+  connection.capabilities = clientCapabilities(properties);
+  connection.state = STATE_TUNING;
+  const { channelMax, frameBytesMax, heartbeatSeconds } = limits;
+  writeConnectionTune(connection.writer(), 0, channelMax, frameBytesMax, heartbeatSeconds);
+}
+
 function authenticate(connection: Connection, name: string, password: Uint8Array): User | null {
   const user = connection.context.broker.users.authenticate(name, password);
   if (user === null) return null;
   return user.loopbackOnly && !isLoopback(connection.info.peerHost) ? null : user;
 }
 
-function refuseLogin(connection: Connection, mechanism: string): void {
-  if (!connection.capabilities.authenticationFailureClose) {
-    connection.refuse(REFUSAL_DELAY_MS);
-    return;
-  }
+// Whoever can be told is told as late as whoever is dropped: guessing passwords takes time.
+function refuseLogin(connection: Connection, refusal: Refusal): void {
+  const { broker } = connection.context;
+  broker.metrics.authFailed++;
+  if (!refusal.isSaid) connection.refuse(REFUSAL_DELAY_MS);
+  else if (broker.logins.isOn) {
+    connection.postpone(REFUSAL_DELAY_MS, () => sayRefusal(connection, refusal.mechanism));
+  } else sayRefusal(connection, refusal.mechanism);
+}
+
+function sayRefusal(connection: Connection, mechanism: string): void {
   const detail = `Login was refused using authentication mechanism ${mechanism}. ` +
     "For details see the broker logfile.";
   connection.close(ACCESS_REFUSED, replyText(ACCESS_REFUSED, detail), {

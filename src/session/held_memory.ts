@@ -1,23 +1,40 @@
-// Memory one connection takes besides messages: unfinished content and output that waits. Kept by the
-// connection, counted toward the node's memory watermark. Limits nothing itself.
+// Memory one connection takes besides messages: unfinished content, which has a limit, and output that
+// waits. Made by the connection and told by it and its channels; counted toward the node's memory
+// watermark and toward the share of content under way.
 
-import type { Broker } from "../broker/broker.ts";
+import { ConnectionError } from "../amqp/errors.ts";
+import { RESOURCE_ERROR } from "../amqp/reply_code.ts";
+import type { Connection } from "./connection.ts";
 
 /** An entry in the broker's account of memory. */
 export class HeldMemory {
   /** Bytes of unfinished content. */
   contentBytes = 0;
-  readonly #broker: Broker;
+  readonly #connection: Connection;
   #reportedBytes = 0;
 
-  constructor(broker: Broker) {
-    this.#broker = broker;
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Storage of unfinished content has grown or shrunk; over the limit is a hard error. */
+  changeContent(deltaBytes: number): void {
+    const { context } = this.#connection;
+    this.contentBytes += deltaBytes;
+    this.report();
+    context.unfinished.changed(this.#connection, deltaBytes);
+    const limit = context.limits.unfinishedBytesMax;
+    if (deltaBytes > 0 && this.contentBytes > limit) {
+      const detail = `connection holds more than ${limit} bytes of unfinished content`;
+      throw new ConnectionError(RESOURCE_ERROR, detail);
+    }
   }
 
   /** Tells the broker how much it is now, together with the output that waits. */
-  report(outputBytes: number): void {
-    const bytes = this.contentBytes + outputBytes;
-    this.#broker.extraMemoryBytes += bytes - this.#reportedBytes;
+  report(): void {
+    const { context, outbox } = this.#connection;
+    const bytes = this.contentBytes + outbox.pendingBytes;
+    context.broker.extraMemoryBytes += bytes - this.#reportedBytes;
     this.#reportedBytes = bytes;
   }
 }

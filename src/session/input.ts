@@ -14,6 +14,10 @@ export const HOLD_OUTPUT = 2;
 export const HOLD_STORE = 4;
 /** Hold: consumers have to make up for what the client has published. */
 export const HOLD_ADMISSION = 8;
+/** Hold: the bodies of others have to arrive first. */
+export const HOLD_CONTENT = 16;
+/** Hold: a login, or the answer to a wrong one, has to wait. */
+export const HOLD_LOGIN = 32;
 
 // Small chunks are cheap to collect.
 const DROPPED_BYTES_MIN = 16_384;
@@ -28,15 +32,15 @@ export class Input {
   receivedBytes = 0;
   readonly #transport: Transport;
   readonly #waiting: Uint8Array[] = [];
-  readonly #waitingBytesMax: number;
+  /** Reading pauses when more bytes than this wait to be run. */
+  waitingBytesMax: number;
   #chunk: Uint8Array = EMPTY_BYTES;
   #waitingBytes = 0;
   #isPaused = false;
 
-  /** Reading pauses when more than `waitingBytesMax` wait to be run. */
   constructor(transport: Transport, waitingBytesMax: number) {
     this.#transport = transport;
-    this.#waitingBytesMax = waitingBytesMax;
+    this.waitingBytesMax = waitingBytesMax;
   }
 
   /** Takes a chunk; it belongs to the input from now on. */
@@ -94,7 +98,7 @@ export class Input {
    */
   sync(): void {
     const isHeld = (this.holds & ~HOLD_OUTPUT) !== 0;
-    const isPaused = isHeld || this.#waitingBytes > this.#waitingBytesMax;
+    const isPaused = isHeld || this.#waitingBytes > this.waitingBytesMax;
     if (isPaused === this.#isPaused) return;
     this.#isPaused = isPaused;
     if (isPaused) this.#transport.pause();

@@ -89,8 +89,10 @@ export function receiveHeader(channel: Channel, frame: FrameParser): void {
     throw new ChannelError(PRECONDITION_FAILED, detail);
   }
   assembly.header(frame.buffer, header);
-  if (assembly.expectBody(header.bodyByteCount)) publish(channel);
-  else attach(channel);
+  if (assembly.expectBody(header.bodyByteCount)) return publish(channel);
+  attach(channel);
+  // What fits into one frame is never held: it is complete when it comes.
+  if (header.bodyByteCount > connection.frameMax) context.unfinished.begins(connection);
 }
 
 // A message that no client could be given is nobody's.
@@ -130,7 +132,7 @@ export function receiveBody(channel: Channel, frame: FrameParser): void {
   connection.methodKey = BASIC_PUBLISH;
   const before = assembly.heldBytes;
   const isComplete = assembly.body(frame.buffer, frame.payloadStart, frame.payloadEnd);
-  if (assembly.heldBytes !== before) connection.held(assembly.heldBytes - before);
+  if (assembly.heldBytes !== before) connection.memory.changeContent(assembly.heldBytes - before);
   if (isComplete) publish(channel);
 }
 

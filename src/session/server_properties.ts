@@ -45,14 +45,12 @@ export function serverProperties(product: ProductInfo): FieldTable {
 
 /** What a client can take beyond plain 0-9-1. */
 export interface ClientCapabilities {
-  readonly authenticationFailureClose: boolean;
   readonly consumerCancelNotify: boolean;
   readonly connectionBlocked: boolean;
 }
 
 /** What a client that says nothing can take. */
 export const NO_CAPABILITIES: ClientCapabilities = {
-  authenticationFailureClose: false,
   consumerCancelNotify: false,
   connectionBlocked: false,
 };
@@ -63,7 +61,6 @@ export function clientCapabilities(properties: FieldTable): ClientCapabilities {
   if (field?.tag !== "F") return NO_CAPABILITIES;
   const has = (name: string) => booleanOf(field.value.get(name)) === true;
   return {
-    authenticationFailureClose: has("authentication_failure_close"),
     consumerCancelNotify: has("consumer_cancel_notify"),
     connectionBlocked: has("connection.blocked"),
   };

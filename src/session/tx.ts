@@ -53,7 +53,7 @@ export class Transaction {
     const held = copySource(source);
     this.#publishes.push({ source: held, mandatory });
     this.#heldBytes += held.address.length;
-    this.#channel.connection.held(held.address.length);
+    this.#channel.connection.memory.changeContent(held.address.length);
   }
 
   /** Holds a settlement; false when the tag is unknown or held already. */
@@ -70,7 +70,7 @@ export class Transaction {
   takePublishes(): HeldPublish[] {
     const publishes = this.#publishes;
     this.#publishes = [];
-    this.#channel.connection.held(-this.#heldBytes);
+    this.#channel.connection.memory.changeContent(-this.#heldBytes);
     this.#heldBytes = 0;
     this.#operationCount = 0;
     return publishes;

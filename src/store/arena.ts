@@ -20,7 +20,7 @@ import {
   writeStub,
 } from "./block.ts";
 import type { MessageSource, RecordView } from "./port.ts";
-import { ReferenceTable } from "./reference_table.ts";
+import { REFERENCE_BYTES, ReferenceTable } from "./reference_table.ts";
 
 /** Size of an ordinary block. */
 export const BLOCK_BYTES: number = 4 * 1024 * 1024;
@@ -28,10 +28,13 @@ export const BLOCK_BYTES: number = 4 * 1024 * 1024;
 const SHARED_RECORD_BYTES_MAX = BLOCK_BYTES / 4;
 const POOLED_BLOCKS_MAX = 4;
 // Compaction starts when less than two thirds of what is held are alive, beyond a few blocks of slack.
-// Half of the memory of messages may be alive, so what is held stays below the mark at which publishers
-// wait: above it nothing would ever let them go on.
 const HELD_RATIO_MAX = 1.5;
 const COMPACTION_SLACK_BYTES = 4 * BLOCK_BYTES;
+// Where more is held than there should be, it is done for less: only these blocks, which may be open or
+// half moved, are left beside what is alive.
+const OPEN_BLOCKS = 3;
+// One block in the pool for so much that may be held.
+const HELD_PER_POOLED_BYTES = 16 * BLOCK_BYTES;
 const COMPACTION_STEP_BYTES = 256 * 1024;
 
 /** Blocks of records and the table that names them. */
@@ -50,14 +53,25 @@ export class Arena {
   #victimAt = 0;
   #heldBytes = 0;
   #liveBytes = 0;
+  /** What is held should stay below this. */
+  readonly #heldBytesMax: number;
+  readonly #pooledBlocksMax: number;
 
-  constructor() {
+  constructor(heldBytesMax = Infinity) {
+    this.#heldBytesMax = heldBytesMax;
+    const pooled = Math.max(1, Math.floor(heldBytesMax / HELD_PER_POOLED_BYTES));
+    this.#pooledBlocksMax = Math.min(POOLED_BLOCKS_MAX, pooled);
     this.#current = this.#openBlock(BLOCK_BYTES);
   }
 
   /** Bytes of blocks in use and of the reference table. */
   get memoryBytes(): number {
     return this.#heldBytes + this.#references.memoryBytes;
+  }
+
+  /** Bytes of live records and of their places in the table. */
+  get usedBytes(): number {
+    return this.#liveBytes + this.#references.count * REFERENCE_BYTES;
   }
 
   /** Bytes of live records. */
@@ -192,8 +206,10 @@ export class Arena {
   }
 
   #chooseVictim(): boolean {
-    const heldBytesMax = HELD_RATIO_MAX * this.#liveBytes + COMPACTION_SLACK_BYTES;
-    if (this.#heldBytes <= heldBytesMax) return false;
+    const usualBytes = HELD_RATIO_MAX * this.#liveBytes + COMPACTION_SLACK_BYTES;
+    const leastBytes = this.#liveBytes + OPEN_BLOCKS * BLOCK_BYTES;
+    const heldBytesMax = Math.max(this.#heldBytesMax, leastBytes);
+    if (this.#heldBytes <= Math.min(usualBytes, heldBytesMax)) return false;
     let best: Block | null = null;
     for (const block of this.#blocks) {
       if (block === undefined || block === this.#current || block === this.#stubs) continue;
@@ -246,7 +262,8 @@ export class Arena {
     if (block === this.#victim) this.#victim = null;
     this.#heldBytes -= block.capacityBytes;
     this.#blocks[block.index] = undefined;
-    const isPooled = block.capacityBytes === BLOCK_BYTES && this.#pool.length < POOLED_BLOCKS_MAX;
+    const isPooled = block.capacityBytes === BLOCK_BYTES &&
+      this.#pool.length < this.#pooledBlocksMax;
     if (isPooled) {
       this.#pool.push(block);
     } else {

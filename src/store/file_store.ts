@@ -37,6 +37,8 @@ import type {
   TakenMessages,
 } from "./port.ts";
 
+// Of what may be resident, what may be held for it before blocks are made to give up what they hold.
+const HELD_RATIO = 1.5;
 // A start that finds more log files than this takes a snapshot.
 const LOG_FILES_MAX = 16;
 
@@ -62,7 +64,7 @@ export class FileStore implements Store, LogListener {
   readonly recovered: Recovered;
   readonly entries: LogEntries;
   onWake: () => void = () => {};
-  readonly #arena = new Arena();
+  readonly #arena: Arena;
   readonly #discards: Discards;
   readonly #lanes = new Map<number, Lane>();
   readonly #holdings = new Holdings();
@@ -81,6 +83,7 @@ export class FileStore implements Store, LogListener {
   /** {@linkcode FileStore.open} is the way to make one. */
   constructor(options: FileStoreOptions, manifest: Manifest, files: DataFiles) {
     this.#logger = options.logger;
+    this.#arena = new Arena(options.residentBytesMax * HELD_RATIO);
     this.#sizes = { ...DEFAULT_SIZES, ...options.sizes };
     const release = (ref: number, queueId: number) => this.release(ref, queueId);
     this.#discards = new Discards(release, this.#sizes.discardedPerStep);
@@ -318,6 +321,11 @@ export class FileStore implements Store, LogListener {
   get memoryBytes(): number {
     return this.#arena.memoryBytes + this.#laneBytes + this.#holdings.memoryBytes +
       this.#paging.pages.delayedPageCount * PAGE_BYTES + this.#log.retainedBytes;
+  }
+
+  get usedBytes(): number {
+    return this.#paging.usedBytes + this.#paging.pages.delayedPageCount * PAGE_BYTES +
+      this.#log.retainedBytes;
   }
 
   get liveBytes(): number {

@@ -31,7 +31,7 @@ export class MemoryStore implements Store {
   onWake: () => void = () => {};
   #openBatch = 1;
   #laneBytes = 0;
-  readonly #arena = new Arena();
+  readonly #arena: Arena;
   readonly #discards = new Discards(
     (ref, queueId) => this.release(ref, queueId),
     DISCARDED_PER_STEP,
@@ -41,9 +41,13 @@ export class MemoryStore implements Store {
     this.#laneBytes += deltaBytes;
   };
 
-  /** `entries` receives the state entries of every batch, for whoever wants to check or ship them. */
-  constructor(options: { entries?: EntrySink } = {}) {
+  /**
+   * `entries` receives the state entries of every batch, for whoever wants to check or ship them. More
+   * than `heldBytesMax` is held only if that many bytes are alive.
+   */
+  constructor(options: { entries?: EntrySink; heldBytesMax?: number } = {}) {
     this.entries = options.entries ?? null;
+    this.#arena = new Arena(options.heldBytesMax);
   }
 
   append(message: MessageSource, holderCount: number): number {
@@ -121,6 +125,10 @@ export class MemoryStore implements Store {
 
   get memoryBytes(): number {
     return this.#arena.memoryBytes + this.#laneBytes;
+  }
+
+  get usedBytes(): number {
+    return this.#arena.usedBytes + this.#laneBytes;
   }
 
   get liveBytes(): number {

@@ -230,6 +230,11 @@ export interface Store {
   maintain(nowMs: number): boolean;
   /** Bytes of memory held for messages: arenas, tables, lanes, and what is not on the disk yet. */
   readonly memoryBytes: number;
+  /**
+   * Bytes of it that messages need: publishers wait for these to become fewer, so whatever counts here
+   * goes with the message, or can be written to the disk. Room that is held for others is no part of it.
+   */
+  readonly usedBytes: number;
   /** Bytes of live records. */
   readonly liveBytes: number;
   readonly liveMessageCount: number;

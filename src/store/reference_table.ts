@@ -9,6 +9,8 @@
 
 import { assert } from "../lib/assert.ts";
 
+/** Bytes of a place in the table. */
+export const REFERENCE_BYTES = 8;
 /** References in a chunk: a power of two. */
 const CHUNK_REFS = 16_384;
 const CHUNK_SHIFT = 14;
@@ -36,7 +38,7 @@ export class ReferenceTable {
 
   /** Bytes of the table itself. */
   get memoryBytes(): number {
-    return this.#chunks.length * CHUNK_REFS * 8;
+    return this.#chunks.length * CHUNK_REFS * REFERENCE_BYTES;
   }
 
   #chunkOf(ref: number): ReferenceChunk {

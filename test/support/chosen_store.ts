@@ -3,7 +3,7 @@
 // is kept: queues are durable and messages persistent, also those that did not ask for it.
 
 import process from "node:process";
-import type { FileStore } from "../../src/store/file_store.ts";
+import type { FileStore, FileStoreOptions } from "../../src/store/file_store.ts";
 import type { DiskError, FileHandle, OpenMode } from "../../src/store/file_system.ts";
 import { MemoryStore } from "../../src/store/memory_store.ts";
 import { type MessageSource, RECORD_PERSISTENT, type Store } from "../../src/store/port.ts";
@@ -18,9 +18,12 @@ export function chosenStore(soon: (callback: () => void) => void): Store {
   return IS_ON_DISK ? keepingStore(soon) : new MemoryStore();
 }
 
-/** A file store that takes every message for persistent. */
-export function keepingStore(soon: (callback: () => void) => void): FileStore {
-  const store = openStore(new PromptDisk(soon), { seed: 1 });
+/** A file store that takes every message for persistent; its syncs and reads end by `soon`. */
+export function keepingStore(
+  soon: (callback: () => void) => void,
+  options: Partial<FileStoreOptions> = {},
+): FileStore {
+  const store = openStore(new PromptDisk(soon), { seed: 1, ...options });
   const append = store.append.bind(store);
   store.append = (message: MessageSource, holderCount: number): number => {
     message.flags |= RECORD_PERSISTENT;

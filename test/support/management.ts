@@ -39,6 +39,8 @@ export class TestManagement {
   readonly app: ManagementApp;
   monotonicMs = 0;
   turnCount = 0;
+  /** How long the API wanted to pause, one time after the other; nothing waits. */
+  readonly pausesMs: number[] = [];
   residentBytes = 123_456;
   storage: StorageInfo | null = null;
   /** What a pause of the API's long work is; a test may put another one here. */
@@ -69,7 +71,11 @@ export class TestManagement {
       },
       totals: () => ({ connectionCount: 3, channelCount: 4 }),
       monotonicMs: () => this.monotonicMs,
-      pause: (delayMs) => this.pause(delayMs),
+      nowMs: () => this.test.nowMs,
+      pause: (delayMs) => {
+        this.pausesMs.push(delayMs);
+        return this.pause(delayMs);
+      },
       residentBytes: () => this.residentBytes,
       storage: () => this.storage,
     });

@@ -156,7 +156,8 @@ Deno.test("loadCommand() reads an amount of bytes alike in every source and sett
   assertEquals(settings.length, 2 + Object.keys(DEFAULT_LIMITS).filter(isBytes).length);
   for (const setting of settings) {
     const key = keyOf(setting);
-    const text = key === "maxMemory" ? "200M" : key === "inputBytesPerTurn" ? "8M" : "12M";
+    const large = key === "maxMemory" || key === "memoryBytesMax";
+    const text = large ? "200M" : key === "inputBytesPerTurn" ? "8M" : "12M";
     const file = setting.group === undefined ? { [key]: text } : { limits: { [key]: text } };
     const fromFlag = run([`--${setting.name}=${text}`]);
     assertEquals(run([], { [variableOf(setting)]: text }), fromFlag, setting.name);
@@ -179,10 +180,10 @@ Deno.test("loadCommand() gives messages what --max-memory leaves, or what is sai
   assertEquals(run(["--max-memory", "1G"]).limits.memoryBytesMax, 896 * mib);
   assertEquals(run(["--max-memory", "128M"]).limits.memoryBytesMax, 64 * mib);
   assertStringIncludes(refusal(["--max-memory", "100M"]), "--max-memory: ");
-  const both = ["--memory-bytes-max", "5000000", "--max-memory", "1G"];
-  assertEquals(run(both).limits.memoryBytesMax, 5_000_000);
-  const environment = { REPRISE_MEMORY_BYTES_MAX: "5000000", REPRISE_MAX_MEMORY: "1G" };
-  assertEquals(run([], environment).limits.memoryBytesMax, 5_000_000);
+  const both = ["--memory-bytes-max", "50000000", "--max-memory", "1G"];
+  assertEquals(run(both).limits.memoryBytesMax, 50_000_000);
+  const environment = { REPRISE_MEMORY_BYTES_MAX: "50000000", REPRISE_MAX_MEMORY: "1G" };
+  assertEquals(run([], environment).limits.memoryBytesMax, 50_000_000);
   assertEquals(run(["--max-memory", "1G"], environment).limits.memoryBytesMax, 896 * mib);
 });
 
@@ -218,7 +219,7 @@ Deno.test("loadCommand() takes --config over REPRISE_CONFIG", () => {
 
 Deno.test("loadCommand() sets every limit from flag, environment and file", () => {
   for (const key of Object.keys(DEFAULT_LIMITS) as (keyof typeof DEFAULT_LIMITS)[]) {
-    const value = key === "channelMax" ? 9 : 2_000_000;
+    const value = key === "channelMax" ? 9 : key === "memoryBytesMax" ? 20_000_000 : 2_000_000;
     const usable = ["heartbeatSeconds"].includes(key) ? 7 : value;
     const dashed = key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     const variable = `REPRISE_${dashed.replaceAll("-", "_").toUpperCase()}`;

@@ -12,13 +12,13 @@ import {
   CONNECTION_UPDATE_SECRET,
   decodeConnectionClose,
   decodeConnectionOpen,
-  decodeConnectionStartOk,
   decodeConnectionTuneOk,
   decodeConnectionUpdateSecret,
   writeConnectionCloseOk,
   writeConnectionUpdateSecretOk,
 } from "../../amqp/methods_gen.ts";
 import { CHANNEL_ERROR } from "../../amqp/reply_code.ts";
+import { readStartOk } from "../../amqp/start_ok.ts";
 import type { Connection } from "../connection.ts";
 import {
   STATE_CLOSING,
@@ -43,7 +43,7 @@ export function handleConnection(connection: Connection, key: number, frame: Fra
   } else if (state === STATE_CLOSING) {
     if (key === CONNECTION_CLOSE_OK) connection.end();
   } else if (state === STATE_STARTING && key === CONNECTION_START_OK) {
-    startOk(connection, decodeConnectionStartOk(buffer, start, payloadEnd));
+    startOk(connection, readStartOk(buffer, start, payloadEnd));
   } else if (state === STATE_TUNING && key === CONNECTION_TUNE_OK) {
     tuneOk(connection, decodeConnectionTuneOk(buffer, start, payloadEnd));
   } else if (state === STATE_OPENING && key === CONNECTION_OPEN) {

@@ -129,6 +129,16 @@ export class Pager {
     this.#delayed.delete(source);
   }
 
+  /**
+   * Bytes that messages need, delayed ones without their rows: what is alive, not what is held, because
+   * paging goes by what it can free at once.
+   */
+  get usedBytes(): number {
+    const { arena, holdings, laneBytes } = this.#parts;
+    return arena.liveBytes + arena.recordCount * REFERENCE_BYTES +
+      holdings.count * HOLDING_BYTES + laneBytes();
+  }
+
   /** Whether pages are on their way that will free memory. */
   get isBusy(): boolean {
     return this.#isPaging &&
@@ -170,12 +180,9 @@ export class Pager {
     return this.#ready.next(nowMs) ?? this.#delayed.next(nowMs);
   }
 
-  // Counts what is alive, not what is held: paging goes by what it can free at once.
   #isPressed(): boolean {
-    const { arena, holdings, options, laneBytes, delayedCount } = this.#parts;
-    const bytes = arena.liveBytes + arena.recordCount * REFERENCE_BYTES +
-      holdings.count * HOLDING_BYTES + delayedCount() * DELAYED_BYTES + laneBytes() -
-      this.#inFlightBytes;
+    const { options, delayedCount } = this.#parts;
+    const bytes = this.usedBytes + delayedCount() * DELAYED_BYTES - this.#inFlightBytes;
     const bound = options.residentBytesMax;
     this.#isPaging = bytes > (this.#isPaging ? bound * CALM_RATIO : bound);
     const delayedBytes = (delayedCount() - this.#inFlightDelayed) * DELAYED_MESSAGE_BYTES;

@@ -100,6 +100,11 @@ export class Paging implements LanePages, DelayedPages {
     return this.#pager.isBusy;
   }
 
+  /** Bytes of memory that messages need which are not in pages. */
+  get usedBytes(): number {
+    return this.#pager.usedBytes;
+  }
+
   /** Whether records are being read to be written to pages. */
   get isLoading(): boolean {
     return this.#pager.isLoading;

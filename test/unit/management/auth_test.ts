@@ -114,3 +114,20 @@ Deno.test("createApp() answers 500 without details when a handler breaks", async
   assertEquals(answer.status, 500);
   assertEquals(answer.json, { error: "internal_error", reason: "Internal Server Error" });
 });
+
+Deno.test("basicAuth() answers a wrong password late, and after too many not at all", async () => {
+  const management = new TestManagement();
+  const guess = () => management.request("/api/overview", { login: "guest:wrong" });
+  await guess();
+  assertEquals(management.pausesMs, [1000]);
+  const answers = await Promise.all(Array.from({ length: 200 }, guess));
+  const looked = answers.filter(({ status }) => status === 401).length;
+  assertEquals(looked, 19 + 25);
+  const refused = answers.find(({ status }) => status === 429)!;
+  assertEquals(refused.json, { error: "too_many_requests", reason: "Too many failed logins" });
+  assertEquals(refused.headers.get("retry-after"), "5");
+  // Others do not wait.
+  const before = management.pausesMs.length;
+  await management.request("/api/overview", { login: "monitor:m:1" });
+  assertEquals(management.pausesMs.length, before);
+});

@@ -265,6 +265,23 @@ Deno.test("pause() stops the input until resume()", async () => {
   });
 });
 
+// A stream that is not read does not say that it has ended; only writing finds that out. The answer of
+// the other machine to a write comes by itself, so this writes until it has, a bounded number of times.
+Deno.test("write() finds that the peer of a paused stream is gone", async () => {
+  await withPair(async ({ peer, client }) => {
+    client.write("x");
+    await peer.until(() => peer.receivedCount === 1);
+    peer.transport.pause();
+    client.write(new Uint8Array(100_000));
+    client.destroy();
+    for (let count = 0; count < 500 && peer.closeCount === 0; count++) {
+      peer.transport.write(new Uint8Array(8), 8);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    assertEquals(peer.closeCount, 1);
+  });
+});
+
 Deno.test("listen() rejects with one clear line when the port is in use", async () => {
   const { net } = await loadRuntime();
   const accept = () => ({ received() {}, drained() {}, closed() {} });

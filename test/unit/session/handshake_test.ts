@@ -88,6 +88,9 @@ Deno.test("handshake refuses a wrong password with 403 if the client can take it
   const node = new TestNode();
   const client = node.stream();
   client.greet({ password: "wrong" });
+  node.advance(999);
+  assertEquals(client.inbox.length, 0);
+  node.advance(1);
   const close = client.takeClose();
   assertEquals(close.replyCode, 403);
   assertEquals(
@@ -112,8 +115,10 @@ Deno.test("handshake drops a client that cannot take a refusal after a delay", (
 });
 
 Deno.test("handshake refuses unknown users", () => {
-  const client = new TestNode().stream();
+  const node = new TestNode();
+  const client = node.stream();
   client.greet({ user: "nobody" });
+  node.advance(1000);
   assertEquals(client.takeClose().replyCode, 403);
 });
 
@@ -126,6 +131,7 @@ Deno.test("handshake lets guest in from this machine only", () => {
   });
   const remote = node.stream({ peerHost: "192.0.2.7" });
   remote.greet();
+  node.advance(1000);
   assertEquals(remote.takeClose().replyCode, 403);
   node.stream({ peerHost: "192.0.2.7" }).login({ user: "worker", password: "secret" });
   node.stream({ peerHost: "::ffff:127.0.0.1" }).login();

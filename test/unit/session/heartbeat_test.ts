@@ -111,7 +111,7 @@ Deno.test("a blocked publisher is not taken for dead", () => {
   const publisher = node.connect({ heartbeat: 10 });
   const channel = publisher.channel();
   channel.queue("q");
-  for (let i = 0; i < 5; i++) channel.publish("q", new Uint8Array(1_048_576));
+  for (let i = 0; i < 9; i++) channel.publish("q", new Uint8Array(1_048_576));
   publisher.expect(M.CONNECTION_BLOCKED, 0);
   node.advance(600_000);
   assertFalse(publisher.isClosed);
