@@ -239,6 +239,9 @@ export class Recovered implements BatchVisitor {
     }
     const known = pages.get(place.first);
     if (known !== undefined && known.since > this.#batch) return;
+    // A snapshot, which has no runs, tells of its pages twice. Where another page begins at the position
+    // by then, the log says how the first became that one.
+    if (known !== undefined && runs.length === 0) return;
     pages.set(place.first, { ...place, since: this.#batch });
   }
 
