@@ -25,6 +25,7 @@ import {
 } from "../store/port.ts";
 import { emptySource, emptyView } from "../store/views.ts";
 import type { Broker } from "./broker.ts";
+import { undefineDeleted } from "./definitions.ts";
 import { extraKeysOf, keysUnder } from "./extra_keys.ts";
 import { deadLetterHeaderBytesMax } from "./header_size.ts";
 import type { Queue } from "./queue.ts";
@@ -160,7 +161,6 @@ export class DeadLetters implements LetterReads {
   #enter(letter: DeadLetter): void {
     letter.state = LETTER_ENTERED;
     const { queue, ref } = letter;
-    if (queue.isDeleted) return;
     this.#broker.store.describe(ref, this.#view);
     const entries = queue.entriesFor(this.#view);
     if (entries === null) return;
@@ -192,13 +192,16 @@ export class DeadLetters implements LetterReads {
     letters.shift();
     letter.state = LETTER_DONE;
     this.backlog--;
-    if (--queue.dyingCount === 0) this.#bySource.delete(queue);
+    queue.dyingCount--;
     this.#leave(letter);
+    if (queue.dyingCount > 0) return;
+    this.#bySource.delete(queue);
+    if (queue.isDeleted) undefineDeleted(this.#broker.store, queue.vhost.name, queue);
   }
 
   #leave(letter: DeadLetter): void {
     const { store } = this.#broker;
-    if (letter.position >= 0 && !letter.queue.isDeleted) {
+    if (letter.position >= 0) {
       store.describe(letter.ref, this.#view);
       const entries = letter.queue.entriesFor(this.#view);
       entries?.removed(letter.queue.id, letter.position, letter.ref, letter.reason);

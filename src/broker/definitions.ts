@@ -71,15 +71,27 @@ export function undefineExchange(store: Store, vhost: string, exchange: Exchange
 export function defineQueue(store: Store, vhost: string, queue: Queue): void {
   const entries = entriesOf(store, queue);
   if (entries === null) return;
-  const { id, name, autoDelete } = queue;
-  const value = { vhost, id, name, autoDelete, arguments: tableJson(queue.args.raw) };
-  entries.defined("queue", keyOf(vhost, name), value);
+  entries.defined("queue", keyOf(vhost, queue.name), queueJson(vhost, queue));
   queue.definedBatch = store.definitionBatch;
+}
+
+function queueJson(vhost: string, { id, name, autoDelete, args }: Queue): Json {
+  return { vhost, id, name, autoDelete, arguments: tableJson(args.raw) };
 }
 
 /** Enters that a queue is gone if it was durable. */
 export function undefineQueue(store: Store, vhost: string, queue: Queue): void {
   entriesOf(store, queue)?.undefined("queue", keyOf(vhost, queue.name));
+}
+
+/** Enters that a queue is gone but for its dead letters: where they go is known as long as there are some. */
+export function defineDeleted(store: Store, vhost: string, queue: Queue): void {
+  entriesOf(store, queue)?.defined("deleted", keyOf(vhost, `${queue.id}`), queueJson(vhost, queue));
+}
+
+/** Enters that the last dead letter of a deleted queue has been published. */
+export function undefineDeleted(store: Store, vhost: string, queue: Queue): void {
+  entriesOf(store, queue)?.undefined("deleted", keyOf(vhost, `${queue.id}`));
 }
 
 /** Enters a binding if both its ends are durable. */

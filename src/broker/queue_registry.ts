@@ -9,7 +9,7 @@ import { preconditionFailed } from "./arguments/argument_error.ts";
 import { assertArgumentsEquivalent, assertPropertyEquivalent } from "./arguments/equivalence.ts";
 import { COMPARED_ARGUMENTS, parseQueueArguments } from "./arguments/queue_arguments.ts";
 import { refuseUnknownRetryArguments } from "./arguments/retry_arguments.ts";
-import { defineQueue, undefineQueue } from "./definitions.ts";
+import { defineDeleted, defineQueue, undefineQueue } from "./definitions.ts";
 import { settleTurn } from "./dispatch.ts";
 import type { Owner, QueueSpec } from "./names.ts";
 import {
@@ -95,6 +95,14 @@ export class QueueRegistry {
     return queue;
   }
 
+  /** Makes what is left of a deleted queue: something for its dead letters to come from. */
+  restoreDeleted(spec: QueueSpec, id: number): Queue {
+    const args = parseQueueArguments(spec, this.#vhost.name);
+    const queue = new Queue(this.#vhost, id, { spec, args, owner: null });
+    queue.delete();
+    return queue;
+  }
+
   #assertRoom(name: string): void {
     const { queueCountMax } = this.#vhost.broker.limits;
     if (this.#vhost.countInNode((vhost) => vhost.queues.size) < queueCountMax) return;
@@ -171,7 +179,11 @@ export class QueueRegistry {
       if (owned?.size === 0) this.#byOwner.delete(queue.owner);
     }
     this.#vhost.topologyEpoch += 1;
-    undefineQueue(this.#vhost.broker.store, this.#vhost.name, queue);
+    const { store, deadLetters } = this.#vhost.broker;
+    // What has been given up is published although its queue is gone, and the log says so first.
+    deadLetters.enter();
+    if (queue.dyingCount > 0) defineDeleted(store, this.#vhost.name, queue);
+    undefineQueue(store, this.#vhost.name, queue);
   }
 
   /** The exclusive queues of a connection. */

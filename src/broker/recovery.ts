@@ -23,7 +23,9 @@ import {
   type ExchangeDefinition,
   type QueueDefinition,
   tableFromJson,
+  undefineDeleted,
 } from "./definitions.ts";
+import type { QueueSpec } from "./names.ts";
 import type { Queue } from "./queue.ts";
 import { LETTER_ENTERED } from "./source_letters.ts";
 import type { VHost } from "./vhost.ts";
@@ -53,9 +55,13 @@ export function restoreBroker(broker: Broker, store: FileStore): RestoredCounts 
   restoreExchanges(broker, recovered.definitions.exchange.values());
   const queues = restoreQueues(broker, recovered.definitions.queue.values());
   restoreBindings(broker, recovered.definitions.binding.values());
+  const deleted = restoreDeleted(broker, recovered.definitions.deleted.values());
   for (const [queueId, found] of recovered.queues) {
-    const queue = queues.get(queueId);
+    const queue = queues.get(queueId) ?? deleted.get(queueId);
     if (queue !== undefined) restoreMessages(queue, found, { store, counts });
+  }
+  for (const queue of deleted.values()) {
+    if (queue.dyingCount === 0) undefineDeleted(store, queue.vhost.name, queue);
   }
   counts.queues = queues.size;
   store.restored();
@@ -81,12 +87,26 @@ function restoreExchanges(broker: Broker, values: Iterable<unknown>): void {
 function restoreQueues(broker: Broker, values: Iterable<unknown>): Map<number, Queue> {
   const queues = new Map<number, Queue>();
   for (const value of values) {
-    const { vhost, id, name, autoDelete, arguments: args } = value as QueueDefinition;
-    const spec = { name, durable: true, exclusive: false, autoDelete, args: tableFromJson(args) };
-    queues.set(id, vhostOf(broker, vhost).restoreQueue(spec, id));
+    const definition = value as QueueDefinition;
+    const { id, vhost } = definition;
+    queues.set(id, vhostOf(broker, vhost).restoreQueue(specOf(definition), id));
   }
   warnOfIgnored(broker.logger, queues.values());
   return queues;
+}
+
+function restoreDeleted(broker: Broker, values: Iterable<unknown>): Map<number, Queue> {
+  const queues = new Map<number, Queue>();
+  for (const value of values) {
+    const definition = value as QueueDefinition;
+    const { id, vhost } = definition;
+    queues.set(id, vhostOf(broker, vhost).restoreDeletedQueue(specOf(definition), id));
+  }
+  return queues;
+}
+
+function specOf({ name, autoDelete, arguments: args }: QueueDefinition): QueueSpec {
+  return { name, durable: true, exclusive: false, autoDelete, args: tableFromJson(args) };
 }
 
 // A broker that did not refuse misspelt retry arguments has ignored them since. Many queues may have

@@ -126,6 +126,11 @@ export class VHost {
     return this.#queues.restore(spec, id);
   }
 
+  /** Makes what is left of a queue that was deleted before the node started. */
+  restoreDeletedQueue(spec: QueueSpec, id: number): Queue {
+    return this.#queues.restoreDeleted(spec, id);
+  }
+
   /** queue.declare, passive; counts as use of the queue, as in RabbitMQ. */
   passiveQueue(name: string, owner: Owner): Queue {
     const queue = this.#queues.access(withoutLineBreaks(name), owner);

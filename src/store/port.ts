@@ -170,8 +170,11 @@ export interface Delay {
   number: number;
 }
 
-/** What a definition entry describes. */
-export type DefinitionKind = "exchange" | "queue" | "binding";
+/**
+ * What a definition entry describes; "deleted": a queue that is gone but for dead letters that are still
+ * to be published.
+ */
+export type DefinitionKind = "exchange" | "queue" | "binding" | "deleted";
 
 /** The node's message store. Every method belongs to the current turn; none blocks. */
 export interface Store {

@@ -209,6 +209,25 @@ Deno.test("a message past its delivery limit is dead after a kill, with the deli
   assertEquals([deaths, counts(next, "q")], [["q1 delivery_limit 1"], [2]]);
 });
 
+Deno.test("a commit of rejects alone waits for the disk, also while dead letters are being read", () => {
+  const life = withSlowLetters({ q: DEAD });
+  const channel = channelOf(life);
+  publish(channel, "q", 2);
+  life.release();
+  const tags = [1, 2].map(() => channel.get("q")!.tag);
+  channel.rpc(M.TX_SELECT, {}, M.TX_SELECT_OK);
+  const { open } = life.store;
+  for (const tag of tags) {
+    withhold(life);
+    channel.reject(tag, false);
+    channel.send(M.TX_COMMIT);
+    assertEquals(channel.client.take(M.TX_COMMIT_OK, channel.number), undefined);
+    life.store.open = open;
+    life.release();
+    channel.client.expect(M.TX_COMMIT_OK, channel.number);
+  }
+});
+
 Deno.test("what was rejected before a purge is dead after a kill, and the rest is purged", () => {
   const { next, deaths } = decided({}, (channel, life) => {
     const { tag } = channel.get("q")!;
@@ -217,6 +236,24 @@ Deno.test("what was rejected before a purge is dead after a kill, and the rest i
     channel.rpc(M.QUEUE_PURGE, { queue: "q" }, M.QUEUE_PURGE_OK);
   });
   assertEquals([deaths, counts(next, "q")], [["q1 rejected"], [0]]);
+});
+
+Deno.test("what was rejected before its queue was deleted is dead after a kill, and the queue is gone", () => {
+  const { next, deaths } = decided({}, (channel, life) => {
+    const { tag } = channel.get("q")!;
+    withhold(life);
+    channel.reject(tag, false);
+    channel.send(M.QUEUE_DELETE, { queue: "q" });
+    life.disk.finishAll();
+    life.node.settle();
+    channel.client.expect(M.QUEUE_DELETE_OK, channel.number);
+  });
+  const { queues } = next.node.broker.vhosts.get("/")!;
+  assertEquals([deaths, [...queues.keys()]], [["q1 rejected"], ["dead"]]);
+  // And nothing is left of it.
+  const later = next.restart();
+  assertEquals(counts(later, "dead"), [0]);
+  assertEquals(later.store.recovered.definitions.deleted.size, 0);
 });
 
 Deno.test("what a full queue refused is dead-lettered after a kill when it could not be at once", () => {

@@ -15,6 +15,7 @@ export class Definitions {
       exchange: new Map(recovered.definitions.exchange),
       queue: new Map(recovered.definitions.queue),
       binding: new Map(recovered.definitions.binding),
+      deleted: new Map(recovered.definitions.deleted),
     };
     this.lastQueueId = recovered.queueIdMax;
   }

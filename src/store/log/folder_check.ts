@@ -82,6 +82,7 @@ export function checkStore(fs: FileSystem): FolderReport {
         exchange: recovered.definitions.exchange.size,
         queue: recovered.definitions.queue.size,
         binding: recovered.definitions.binding.size,
+        deleted: recovered.definitions.deleted.size,
       },
       queues: queueReports(recovered),
       files: fileReports(files),
@@ -97,7 +98,8 @@ export function checkStore(fs: FileSystem): FolderReport {
 function queueReports(recovered: Recovered): QueueReport[] {
   const reports: QueueReport[] = [];
   const row = emptyRow();
-  for (const value of recovered.definitions.queue.values()) {
+  const { queue: queues, deleted } = recovered.definitions;
+  for (const value of [...queues.values(), ...deleted.values()]) {
     const { id, vhost, name } = value as { id: number; vhost: string; name: string };
     const report = { vhost, name, ready: 0, delayed: 0, out: 0, dying: 0, bodyBytes: 0 };
     reports.push(report);

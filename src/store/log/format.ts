@@ -51,7 +51,10 @@ export const CHECKED_FROM = 12;
 export const FILE_OFFSET = 12;
 /** Version of everything that is written to a data folder; a newer one is refused untouched. */
 export const FORMAT_VERSION = 3;
-/** The oldest version that is read: 2 has all that is here but for {@linkcode ENTRY_DYING}, its states and the numbers of files. */
+/**
+ * The oldest version that is read: 2 has all that is here but for {@linkcode ENTRY_DYING}, its states,
+ * definitions of deleted queues and the numbers of files.
+ */
 export const FORMAT_VERSION_MIN = 2;
 
 /** Fills a batch up; the end of its entries. */
@@ -173,7 +176,7 @@ export function deathCauseOf(state: number): DeathCause | null {
 }
 
 /** Kinds of definitions by their number on disk. */
-export const KINDS = ["exchange", "queue", "binding"] as const;
+export const KINDS = ["exchange", "queue", "binding", "deleted"] as const;
 
 /** Name of a data file: `log-00000007`, `snapshot-00000009`, `segment-00000008`. */
 export function dataFileName(kind: DataFileKind, number: number): string {

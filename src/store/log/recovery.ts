@@ -62,6 +62,7 @@ export class Recovered implements BatchVisitor {
     exchange: new Map(),
     queue: new Map(),
     binding: new Map(),
+    deleted: new Map(),
   };
   readonly queues: Map<number, RecoveredQueue> = new Map();
   readonly rows: RecoveredRows = new RecoveredRows();
@@ -238,6 +239,9 @@ export class Recovered implements BatchVisitor {
     }
     const known = pages.get(place.first);
     if (known !== undefined && known.since > this.#batch) return;
+    // A snapshot, which has no runs, tells of its pages twice. Where another page begins at the position
+    // by then, the log says how the first became that one.
+    if (known !== undefined && runs.length === 0) return;
     pages.set(place.first, { ...place, since: this.#batch });
   }
 
@@ -306,7 +310,7 @@ export class Recovered implements BatchVisitor {
     // A definition made anew goes behind what it may depend on.
     this.definitions[kind].delete(key);
     this.definitions[kind].set(key, value);
-    if (kind === "queue") this.lastQueueId((value as { id: number }).id);
+    if (kind === "queue" || kind === "deleted") this.lastQueueId((value as { id: number }).id);
   }
 
   undefined(kind: DefinitionKind, key: string): void {
@@ -380,12 +384,24 @@ function readSnapshot(files: DataFiles, manifest: Manifest, recovered: Recovered
   }
 }
 
+// Of deleted queues only what is on its way to their dead-letter exchange is left.
 function dropUndefinedQueues(recovered: Recovered): void {
-  const defined = new Set<number>();
-  for (const value of recovered.definitions.queue.values()) {
-    defined.add((value as { id: number }).id);
+  const { queues, definitions, rows } = recovered;
+  const defined = idsOf(definitions.queue);
+  const deleted = idsOf(definitions.deleted);
+  for (const [queueId, { positions, pages }] of queues) {
+    if (defined.has(queueId)) continue;
+    if (!deleted.has(queueId)) {
+      queues.delete(queueId);
+      continue;
+    }
+    pages.clear();
+    positions.each((position, row) => {
+      if (deathCauseOf(rows.stateOf(row)) === null) positions.remove(position);
+    });
   }
-  for (const queueId of recovered.queues.keys()) {
-    if (!defined.has(queueId)) recovered.queues.delete(queueId);
-  }
+}
+
+function idsOf(queues: ReadonlyMap<string, unknown>): Set<number> {
+  return new Set([...queues.values()].map((value) => (value as { id: number }).id));
 }

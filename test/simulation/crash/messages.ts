@@ -31,8 +31,6 @@ interface Instance {
   end: { batch: number; how: string } | null;
   /** The queue that a client has rejected it for good from, and in which batch, once that was answered. */
   rejected: { queueId: number; batch: number } | null;
-  /** What it was before its queue was deleted while it was on its way out of it. */
-  readonly before: Instance | null;
 }
 
 /** The bytes of a body: what it is called, then filler up to its size. */
@@ -102,15 +100,13 @@ export class Messages {
   stored(key: string, batch: number): boolean {
     const known = this.#instances.get(key);
     if (known !== undefined && known.end === null) return false;
-    // A dead letter whose bytes are being read goes on although its queue has been deleted meanwhile.
-    if (known !== undefined && known.end!.how !== "deleted") {
+    if (known !== undefined) {
       throw new Violation(`${key}: stored after it was ${known.end!.how}`);
     }
     const message = this.#messages.get(key.slice(0, key.indexOf("@")));
     if (message === undefined) throw new Violation(`${key}: nobody has published it`);
-    const before = known ?? null;
     const nothing = { deliveries: new Map(), end: null, rejected: null };
-    this.#instances.set(key, { key, message, batch, before, ...nothing });
+    this.#instances.set(key, { key, message, batch, ...nothing });
     return true;
   }
 
@@ -178,10 +174,6 @@ export class Messages {
         throw new Violation(`${key}: confirmed, lost`);
       }
       this.#instances.delete(key);
-      if (instance.before !== null) {
-        this.#instances.set(key, instance.before);
-        return this.#restart(instance.before, lastBatch, places);
-      }
       if (place === undefined) return;
       throw new Violation(`${key}: in ${place} although its batch is lost`);
     }

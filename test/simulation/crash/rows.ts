@@ -18,7 +18,8 @@ import { DELAYED, type FoundRows, READY, type Row } from "./state.ts";
 export function readRows(disk: MemoryDisk, store: FileStore): FoundRows {
   const reader = new RowsReader(disk);
   const names = new Map<number, string>();
-  for (const value of store.recovered.definitions.queue.values()) {
+  const { queue: queues, deleted } = store.recovered.definitions;
+  for (const value of [...queues.values(), ...deleted.values()]) {
     const { id, name } = value as { id: number; name: string };
     names.set(id, name);
   }

@@ -87,16 +87,24 @@ export class State {
       case "defined":
         this.definitions.set(change.name, change);
         this.queueIdMax = Math.max(this.queueIdMax, change.queueId);
-        if (change.queueId > 0) this.queues.set(change.queueId, new Map());
+        if (change.name.startsWith("queue ")) this.queues.set(change.queueId, new Map());
         return;
-      case "undefined": {
-        const { queueId } = this.definitions.get(change.name) ?? { queueId: 0 };
-        this.definitions.delete(change.name);
-        if (queueId > 0) this.queues.delete(queueId);
-        return;
-      }
+      case "undefined":
+        return this.#undefine(change.name);
       default:
         return this.#applyToQueue(change, this.queues.get(change.queueId)!);
+    }
+  }
+
+  // Dead letters of a deleted queue that is said to have some stay.
+  #undefine(name: string): void {
+    const { queueId } = this.definitions.get(name) ?? { queueId: 0 };
+    this.definitions.delete(name);
+    if (queueId === 0) return;
+    const isKept = [...this.definitions.values()].some((other) => other.queueId === queueId);
+    if (!isKept) this.queues.delete(queueId);
+    for (const [position, row] of this.queues.get(queueId) ?? []) {
+      if (!isDying(row.state)) this.queues.get(queueId)!.delete(position);
     }
   }
 

@@ -55,6 +55,7 @@ export class Watch {
       const pass = deadLetters[name].bind(deadLetters);
       deadLetters[name] = (letter) => {
         this.#leaving.add(`${letter.queue.id}/${letter.position}`);
+        this.#queues.set(letter.queue.id, letter.queue);
         pass(letter);
       };
     }
@@ -325,7 +326,8 @@ export class Watch {
   }
 
   #defined(name: string, value: unknown): void {
-    const queueId = name.startsWith("queue ") ? (value as { id: number }).id : 0;
+    const isQueue = name.startsWith("queue ") || name.startsWith("deleted ");
+    const queueId = isQueue ? (value as { id: number }).id : 0;
     this.#parts.ledger.enter({ kind: "defined", name, value: JSON.stringify(value), queueId });
   }
 
@@ -333,8 +335,18 @@ export class Watch {
     const { ledger, messages } = this.#parts;
     const queueId = ledger.live.definitions.get(name)?.queueId ?? 0;
     for (const row of ledger.live.queues.get(queueId)?.values() ?? []) {
+      if (name.startsWith("deleted ")) throw new Violation(`${row.key}: its queue is forgotten`);
+      if (isDying(row.state)) continue;
       messages.ended(row.key, this.#batch, "deleted");
     }
     ledger.enter({ kind: "undefined", name });
+    if (name.startsWith("queue ") && this.#leavesLetters(queueId)) {
+      throw new Violation(`${name}: is deleted, and its dead letters with it`);
+    }
+  }
+
+  #leavesLetters(queueId: number): boolean {
+    const isThere = this.#parts.ledger.live.queues.has(queueId);
+    return !isThere && [...this.#leaving].some((at) => at.startsWith(`${queueId}/`));
   }
 }

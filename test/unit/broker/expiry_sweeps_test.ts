@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import type { Queue } from "../../../src/broker/queue.ts";
 import { GET_PENDING } from "../../../src/broker/queue.ts";
+import { SlowStore } from "../../support/slow_store.ts";
 import { TestBroker, TestChannel } from "../../support/test_broker.ts";
 
 const PER_TURN_MAX = 2048;
@@ -113,4 +114,27 @@ Deno.test("ExpirySweeps serve first who has had nothing yet", () => {
   turn(t);
   turn(t);
   assertEquals(few.readyCount, 1);
+});
+
+Deno.test("ExpirySweeps hold up no queue for dead letters of another that have to be read", () => {
+  const store = new SlowStore();
+  const t = new TestBroker({ store });
+  const dead = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead" };
+  t.queue("dead");
+  const slow = t.queue("slow", { "x-message-ttl": 1000, ...dead });
+  for (let number = 0; number < 20_000; number++) t.publish("slow", "x");
+  t.turn(1000);
+  // Its share is what may wait to be published; nothing is done again and again until some is read.
+  assertLessOrEqual(slow.dyingCount, 8192 + PER_TURN_MAX);
+  assert(slow.readyCount > 0 && !t.broker.hasMoreWork);
+  const plain = t.queue("plain", { "x-message-ttl": 1000 });
+  for (let number = 0; number < 3000; number++) t.publish("plain", "x");
+  t.turn(1000);
+  assertEquals(plain.readyCount, 0);
+  for (let rounds = 0; slow.readyCount + slow.dyingCount > 0; rounds++) {
+    assert(rounds < 20_000);
+    store.finishReads();
+    t.turn();
+  }
+  assertEquals(t.vhost.queues.get("dead")!.readyCount, 20_000);
 });

@@ -78,7 +78,7 @@ Deno.test("checkStore() counts what a folder holds", () => {
     { vhost: "/", name: "work", ready: 1, delayed: 1, out: 1, dying: 0, bodyBytes: 11 },
     { vhost: "/", name: "empty", ready: 0, delayed: 0, out: 0, dying: 0, bodyBytes: 0 },
   ]);
-  assertEquals(report.definitions, { exchange: 0, queue: 2, binding: 0 });
+  assertEquals(report.definitions, { exchange: 0, queue: 2, binding: 0, deleted: 0 });
   assertEquals(report.checkedCount, 3);
   assertEquals([report.damages, report.cuts], [[], []]);
   assertEquals(report.files[0]!.fileCount, 1);
