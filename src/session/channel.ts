@@ -46,6 +46,8 @@ export class Channel implements ConsumerChannel {
   deliveryTag = 0;
   /** Whether the engine has it in its list of channels with confirms to send. */
   isConfirming = false;
+  /** Tags of consumers cancelled since a method began that is to be answered first. */
+  #heldCancels: string[] | null = null;
   /**
    * Consumers that were refused because the channel may not have more unacked messages, who was refused
    * first in front. While there is one, the channel has no room.
@@ -117,15 +119,37 @@ export class Channel implements ConsumerChannel {
 
   cancelled(consumer: Consumer): void {
     this.forget(consumer);
+    if (this.#heldCancels !== null) this.#heldCancels.push(consumer.tag);
+    else this.sendCancels([consumer.tag]);
+  }
+
+  /**
+   * Does what may cancel consumers of this channel and returns their tags. They are to be told by
+   * `sendCancels` after the answer: a client that closes on the cancel would lose the answer.
+   */
+  holdCancels(run: () => void): string[] {
+    const tags: string[] = [];
+    this.#heldCancels = tags;
+    try {
+      run();
+    } finally {
+      this.#heldCancels = null;
+    }
+    return tags;
+  }
+
+  /** Tells the client of consumers that the broker has cancelled. */
+  sendCancels(tags: readonly string[]): void {
     const { connection, context } = this;
     if (this.isReleased || !connection.capabilities.consumerCancelNotify) return;
+    const { isBroker } = context.zone;
     context.zone.isBroker = false;
     try {
-      writeBasicCancel(connection.writer(), this.number, consumer.tag, true);
+      for (const tag of tags) writeBasicCancel(connection.writer(), this.number, tag, true);
     } catch (error) {
       connection.failLater(error);
     }
-    context.zone.isBroker = true;
+    context.zone.isBroker = isBroker;
   }
 
   /** After unacked messages have been settled: consumers that were refused may go on. */

@@ -516,3 +516,42 @@ Deno.test("the wait queue with a dead-letter exchange goes on after a restart, b
   next.node.advance(47_000);
   assertEquals(later.deliveries().map(({ body }) => body), ["long"]);
 });
+
+Deno.test("queue.delete-ok comes before basic.cancel on the channel that deletes, and on others it waits for nobody", () => {
+  for (const durable of [true, false]) {
+    const life = new DurableNode();
+    const channel = channelOf(life);
+    const other = channelOf(life);
+    channel.queue("q", {}, { durable });
+    const tags = [channel.consume("q"), channel.consume("q")];
+    other.consume("q");
+    life.hold();
+    channel.send(M.QUEUE_DELETE, { queue: "q" });
+    assertEquals(names(other), ["basic.cancel"]);
+    life.release();
+    const told = channel.client.inbox.map(({ name, args }) => `${name} ${args.consumerTag ?? ""}`);
+    const cancels = tags.map((tag) => `basic.cancel ${tag}`);
+    assertEquals(told, ["queue.delete-ok ", ...cancels]);
+  }
+});
+
+Deno.test("queue.delete with nowait cancels the consumers of its channel at once", () => {
+  const life = new DurableNode();
+  const channel = channelOf(life);
+  channel.queue("q", {}, DURABLE);
+  channel.consume("q");
+  channel.send(M.QUEUE_DELETE, { queue: "q", nowait: true });
+  assertEquals(names(channel), ["basic.cancel"]);
+});
+
+Deno.test("queue.delete that is refused leaves consumers that are told of the queue's end later", () => {
+  const life = new DurableNode();
+  const [channel, other] = [channelOf(life), channelOf(life)];
+  channel.queue("q", {}, DURABLE);
+  const watcher = channel.client.channel(7);
+  watcher.consume("q");
+  channel.send(M.QUEUE_DELETE, { queue: "q", ifUnused: true });
+  assertEquals(channel.takeClose().replyCode, 406);
+  other.rpc(M.QUEUE_DELETE, { queue: "q" }, M.QUEUE_DELETE_OK);
+  watcher.client.expect(M.BASIC_CANCEL, watcher.number);
+});

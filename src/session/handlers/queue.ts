@@ -114,11 +114,15 @@ function remove(channel: Channel, frame: FrameParser): void {
   const args = decodeQueueDelete(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   const name = namedQueue(channel, args.queue);
   const { ifUnused, ifEmpty } = args;
-  const messageCount = context.zone.run(() =>
-    vhost.deleteQueue(name, { ifUnused, ifEmpty }, connection)
-  );
-  if (args.nowait) return;
+  let messageCount = 0;
+  const cancelled = channel.holdCancels(() => {
+    messageCount = context.zone.run(() =>
+      vhost.deleteQueue(name, { ifUnused, ifEmpty }, connection)
+    );
+  });
+  if (args.nowait) return channel.sendCancels(cancelled);
   answerWhenUndefined(channel, () => {
     writeQueueDeleteOk(connection.writer(), number, messageCount);
+    channel.sendCancels(cancelled);
   });
 }
