@@ -15,6 +15,9 @@ export const VERSIONS = { deno: "2.9.6", bun: "1.4.5", node: "26.12.1" } as cons
 /** The oldest Node that runs the sources as they are. */
 export const NODE_MIN = "22.18.0";
 
+/** Versions of Node that `dist/` is tested with: the oldest it is made for, and what people have. */
+export const NODE_DIST: readonly string[] = ["20.0.0", "22.23.5", "24.22.3"];
+
 /** A runtime that the project supports. */
 export type RuntimeName = keyof typeof VERSIONS;
 

@@ -9,6 +9,9 @@ import { detectRuntime } from "../../../src/runtime/detect.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
+/** Folder of the bundles, when it is those that the tests run against; the tests are compiled then. */
+const DIST = process.env["TEST_DIST"];
+
 /** How a program is to be started. */
 export interface ProgramOptions {
   /** Variables of ours on top of the environment. */
@@ -128,11 +131,16 @@ export async function withBroker(
 function commandFor(
   { file = "src/main.ts", denoFlags = ["-A"], command }: ProgramOptions,
 ): string[] {
-  const path = join(ROOT, file);
+  const path = pathOf(file);
   if (command !== undefined) return [...command, path];
   if (detectRuntime() !== "deno") return [process.execPath, path];
   const config = `--config=${join(ROOT, "deno.json")}`;
   return [process.execPath, "run", "--no-check", config, ...denoFlags, path];
+}
+
+function pathOf(file: string): string {
+  if (DIST === undefined) return join(ROOT, file);
+  return file === "src/main.ts" ? join(DIST, "reprise.js") : join(ROOT, file.replace(/ts$/, "js"));
 }
 
 // Settings of whoever runs the tests must not reach the brokers of the tests.
