@@ -6,13 +6,12 @@ import { type Background, startUntil } from "./background.ts";
 import { type FreshCopy, freshCopy } from "./fresh_copy.ts";
 import { run, type RunOptions } from "./process.ts";
 import { NODE_MIN, nodeCommand, VERSIONS } from "./runtimes.ts";
-import { addCheck, emptyTally, type Tally } from "./tally.ts";
+import { addCheck, readClosingLine, type Tally } from "./tally.ts";
 
 const TEST_TIMEOUT_MS = 1_200_000;
 const INSTALL_TIMEOUT_MS = 300_000;
 const DENO = ["npx", "-y", `deno@${VERSIONS.deno}`];
 const BUN = ["npx", "-y", `bun@${VERSIONS.bun}`];
-const CLOSING_LINE = /^(\d+) passed, (\d+) failed, (\d+) skipped$/m;
 
 /** Runs the test command of the README in a fresh copy and counts what it counted. */
 export async function testFromBareClone(): Promise<Tally> {
@@ -20,25 +19,13 @@ export async function testFromBareClone(): Promise<Tally> {
   try {
     const options: RunOptions = { cwd: copy.path, quiet: true, timeoutMs: TEST_TIMEOUT_MS };
     const { code, output } = await run([...DENO, "task", "test"], options);
-    const tally = readClosingLine(output);
+    const tally = readClosingLine(output, "deno");
     if (code !== 0 && tally.failed === 0) addCheck(tally, `deno: exit code ${code}`, false);
     if (tally.failed > 0) console.log(output);
     return tally;
   } finally {
     copy.remove();
   }
-}
-
-/** Reads back the closing line and the failures named before it. */
-export function readClosingLine(output: string): Tally {
-  const tally = emptyTally();
-  const [, passed, failed, skipped] = CLOSING_LINE.exec(output) ?? [];
-  if (passed === undefined) addCheck(tally, "deno: printed no closing line", false);
-  tally.passed += Number(passed ?? 0);
-  tally.failed += Number(failed ?? 0);
-  tally.skipped += Number(skipped ?? 0);
-  for (const [, name] of output.matchAll(/^failed: (.*)$/gm)) tally.failures.push(name!);
-  return tally;
 }
 
 async function answersHealth(broker: Background): Promise<boolean> {

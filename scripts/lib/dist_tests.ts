@@ -20,8 +20,13 @@ import { testFiles } from "./suites.ts";
 import { addCheck, addTally, emptyTally, readJunit, type Tally } from "./tally.ts";
 import { tscCommand } from "./tools.ts";
 
-/** What of the tests uses the library or the program as their users do. */
-const SUITES: readonly string[] = ["clients", "e2e", "test/unit/mod_test.ts"];
+/** What of the tests uses the library or the program as their users do, and what older engines lack. */
+const SUITES: readonly string[] = [
+  "clients",
+  "e2e",
+  "test/unit/mod_test.ts",
+  "test/unit/lib/bytes_test.ts",
+];
 const RUNNER = "test/support/runners/plain_runner";
 const ASSERTIONS = "test/support/assert";
 const TIMEOUT_MS = 600_000;

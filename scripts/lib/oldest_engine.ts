@@ -31,6 +31,11 @@ declare namespace WebAssembly {
 }
 `;
 
+/** The folder with the types of the oldest Node, brought on first use. */
+export function bringTypes(): string {
+  return dirname(npmPackage("@types/node", TYPES_VERSION));
+}
+
 const FOREIGN = /^src\/runtime\/(deno|bun)\//;
 
 /** What the files and their imports use that the oldest engine does not have, one line each. */
@@ -39,11 +44,10 @@ export async function newerThanOldest(files: readonly string[]): Promise<string[
   try {
     const declarations = join(scratch, "undescribed.d.ts");
     writeFileSync(declarations, UNDESCRIBED);
-    const typeRoot = dirname(npmPackage("@types/node", TYPES_VERSION));
     const flags = "--ignoreConfig --noEmit --pretty false --strict --noUncheckedIndexedAccess " +
       "--exactOptionalPropertyTypes --allowImportingTsExtensions --skipLibCheck " +
       "--target es2022 --module preserve --moduleResolution bundler --types node";
-    const where = ["--lib", LIBRARY, "--typeRoots", typeRoot];
+    const where = ["--lib", LIBRARY, "--typeRoots", bringTypes()];
     const command = [...tscCommand(), ...flags.split(" "), ...where, declarations, ...files];
     const { code, output } = await run(command, { cwd: ROOT, quiet: true });
     const found = output.split("\n").filter((line) => /^\S.*: error TS\d+/.test(line));
