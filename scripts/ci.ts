@@ -1,76 +1,73 @@
 // What CI runs, start to end: every gate, the README's commands from fresh copies, the tests under each
-// runtime, the Python clients and the examples. A failure is counted and the rest still runs; the one
-// closing line sums everything. `.ci/run` calls it through `deno task ci`.
+// runtime, `dist/` under each Node, the Python clients and the examples. Parts run side by side, each in a
+// process of its own, as many as there are processors; what measures runs alone. A failure is counted and
+// the rest still runs; the one closing line sums everything. `.ci/run` calls it through `deno task ci`.
+//
+//   ci.ts [PART ...]    the named parts alone, one after another; --list names all
 
+import { availableParallelism } from "node:os";
 import process from "node:process";
-import { guardSpeed } from "../bench/short/guard.ts";
-import { checkReadme } from "./check_readme.ts";
-import { startFromBareClone, testFromBareClone } from "./lib/bare_clone.ts";
-import { runCoreHosts } from "./lib/core_hosts.ts";
-import { runGates } from "./lib/gates.ts";
-import { runPika } from "./lib/pika.ts";
-import { NODE_MIN, RUNTIMES, VERSIONS } from "./lib/runtimes.ts";
-import { BEHAVIOUR, runTests } from "./lib/suites.ts";
-import { addCheck, addTally, closingLine, emptyTally, type Tally } from "./lib/tally.ts";
+import { fileURLToPath } from "node:url";
+import { bringEverything, PARTS } from "./lib/ci_parts.ts";
+import { runLanes } from "./lib/lanes.ts";
+import { run } from "./lib/process.ts";
+import { denoCommand, ROOT } from "./lib/runtimes.ts";
+import { addCheck, addTally, closingLine, emptyTally, readClosingLine } from "./lib/tally.ts";
+import type { Tally } from "./lib/tally.ts";
 
-const total = emptyTally();
+/** More side by side would only make them slower: a run of tests keeps more than one processor busy. */
+const LANES_MAX = 4;
 
-/** Runs one part, adds its tally and says how long it took; a part that throws is a failure. */
-async function part(name: string, work: () => Promise<Tally>): Promise<void> {
-  const startedMs = performance.now();
-  console.log(`--- ${name}`);
+/** Runs one part here; a part that throws is a failure. */
+async function runHere(name: string): Promise<Tally> {
   const tally = emptyTally();
+  const part = PARTS.find((one) => one.name === name);
   try {
-    addTally(tally, await work());
+    if (part === undefined) throw new Error(`no such part, there are: ${names().join(", ")}`);
+    addTally(tally, await part.run());
   } catch (error) {
     console.log(error);
     addCheck(tally, `${name}: broke`, false);
   }
-  addTally(total, tally);
-  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-  console.log(
-    `    ${tally.passed} ok, ${tally.failed} not ok, ${tally.skipped} not run, ${seconds} s`,
-  );
-}
-
-/** Parts that count into a tally given to them. */
-function counted(work: (tally: Tally) => Promise<void>): () => Promise<Tally> {
-  return async () => {
-    const tally = emptyTally();
-    await work(tally);
-    return tally;
-  };
-}
-
-await part("gates", counted(runGates));
-await part("tests under Deno, from a bare clone", testFromBareClone);
-await part("start from a bare clone", counted(startFromBareClone));
-await part("behaviour on the file store", () => {
-  return runTests({ runtime: "deno", only: BEHAVIOUR, isOnDisk: true, quiet: true });
-});
-await part("tests under Bun", () => runTests({ runtime: "bun", quiet: true }));
-const versions: string[] = [VERSIONS.node, NODE_MIN];
-for (const nodeVersion of versions) {
-  await part(
-    `tests under Node ${nodeVersion}`,
-    () => runTests({ runtime: "node", nodeVersion, quiet: true }),
-  );
-}
-for (const runtime of RUNTIMES) {
-  await part(`Python client against ${runtime}`, () => runPika(runtime, true));
-}
-await part("examples of README and docs", () => checkReadme());
-await part("hosts of the timing core", () => runCoreHosts());
-
-await part("speed beside the baseline", async () => {
-  const tally = emptyTally();
-  const { ratios, regressions } = await guardSpeed();
-  for (const name of Object.keys(ratios)) {
-    addCheck(tally, `speed of ${name}`, regressions.every((one) => one.name !== name));
-  }
   return tally;
-});
+}
 
+function names(): string[] {
+  return PARTS.map(({ name }) => name);
+}
+
+/** Runs one part in a process of its own and prints what it printed when it has ended. */
+async function runApart(name: string): Promise<Tally> {
+  const startedMs = performance.now();
+  const command = [...denoCommand(), "run", "-A", fileURLToPath(import.meta.url), name];
+  const { code, output } = await run(command, { cwd: ROOT, quiet: true });
+  const tally = readClosingLine(output, name);
+  if (code !== 0 && tally.failed === 0) addCheck(tally, `${name}: exit code ${code}`, false);
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+  console.log(`--- ${name}`);
+  // Its failures are named once, at the end of everything.
+  console.log(output.replace(/^(failed: .*|\d+ passed, \d+ failed, \d+ skipped)\n/gm, "").trim());
+  const { passed, failed, skipped } = tally;
+  console.log(`    ${passed} ok, ${failed} not ok, ${skipped} not run, ${seconds} s`);
+  return tally;
+}
+
+const args = process.argv.slice(2);
+if (args.includes("--list")) {
+  console.log(names().join("\n"));
+  process.exit(0);
+}
+const total = emptyTally();
+if (args.length > 0) {
+  for (const name of args) addTally(total, await runHere(name));
+} else {
+  const startedMs = performance.now();
+  bringEverything();
+  const lanes = Math.min(LANES_MAX, availableParallelism());
+  const tallies = await runLanes(PARTS, lanes, ({ name }) => runApart(name));
+  for (const tally of tallies) addTally(total, tally);
+  console.log(`all parts: ${((performance.now() - startedMs) / 60_000).toFixed(1)} min`);
+}
 for (const failure of total.failures) console.log(`failed: ${failure}`);
 console.log(closingLine(total));
 process.exit(total.failed === 0 ? 0 : 1);

@@ -10,7 +10,14 @@ import { ROOT } from "./lib/runtimes.ts";
 const SOURCE_LINES_MAX = 500;
 const TEST_LINES_MAX = 600;
 
-const SKIPPED_FOLDERS = new Set([".git", "node_modules", "dist", "reprise-data", "history"]);
+const SKIPPED_FOLDERS = new Set([
+  ".git",
+  ".cache",
+  "node_modules",
+  "dist",
+  "reprise-data",
+  "history",
+]);
 const TEXT =
   /(\.(ts|js|mjs|json|md|py|c|h|sh|toml|yml|yaml|css|html|txt|tsv|svg)|\/\.ci\/run|\/LICENSE)$/;
 const GENERATED = /(_gen\.ts|(^|\/)(deno\.lock|vectors.*\.json|amqp-rabbitmq.*\.json))$/;

@@ -3,10 +3,12 @@
 
 import { checkFolder } from "./check.ts";
 import { type Config, ConfigError, loadCommand } from "./config.ts";
+import type { LogFields } from "./lib/logger.ts";
 import { loadRuntime } from "./runtime/detect.ts";
 import { LineLogger } from "./runtime/line_logger.ts";
 import { formatAddress, ListenError } from "./runtime/listen_error.ts";
 import type { Process, Runtime } from "./runtime/port.ts";
+import { onStarterGone, type Starter, starterOf } from "./runtime/starter.ts";
 import { SystemClock } from "./runtime/system_clock.ts";
 import { SystemLoop } from "./runtime/system_loop.ts";
 import { Server } from "./server.ts";
@@ -46,6 +48,8 @@ function printCheck(process: Process, folder: string): boolean {
 
 async function run(runtime: Runtime, config: Config): Promise<void> {
   const { process } = runtime;
+  // Looked at now, before anybody can have gone away.
+  const starter = starterOf(process.environment());
   const clock = new SystemClock();
   const logger = new LineLogger({
     minimum: config.logLevel,
@@ -71,19 +75,34 @@ async function run(runtime: Runtime, config: Config): Promise<void> {
     seed: crypto.getRandomValues(new Uint32Array(1))[0]!,
     onFatal: () => process.exit(1),
   });
-  stopOnSignal(runtime, server, { logger, clock });
+  stopOnSignal(runtime, server, { logger, clock, starter });
   const amqp = formatAddress(server.amqp.host, server.amqp.port);
   const http = formatAddress(server.http!.host, server.http!.port);
   process.writeOut(`reprise ready amqp=${amqp} http=${http}\n`);
 }
 
+interface StopOptions {
+  readonly logger: LineLogger;
+  readonly clock: SystemClock;
+  readonly starter: Starter | null;
+}
+
 function stopOnSignal(
   runtime: Runtime,
   server: Server,
-  { logger, clock }: { logger: LineLogger; clock: SystemClock },
+  { logger, clock, starter }: StopOptions,
 ): void {
   const { process } = runtime;
   let askedMs = -1;
+  let isStopping = false;
+  const stop = (fields: LogFields): void => {
+    isStopping = true;
+    logger.log("info", "stopping", fields);
+    server.stop().then(() => process.exit(0), (error: unknown) => {
+      logger.log("error", "could not stop in order", { error: describe(error) });
+      process.exit(1);
+    });
+  };
   process.onSignal((signal) => {
     if (askedMs >= 0) {
       // Who asks twice does not want to wait for clients that do not answer. What comes at once is the
@@ -92,11 +111,10 @@ function stopOnSignal(
       return;
     }
     askedMs = clock.monotonicMs();
-    logger.log("info", "stopping", { signal });
-    server.stop().then(() => process.exit(0), (error: unknown) => {
-      logger.log("error", "could not stop in order", { error: describe(error) });
-      process.exit(1);
-    });
+    if (!isStopping) stop({ signal });
+  });
+  onStarterGone(starter, () => {
+    if (!isStopping) stop({ reason: "npm, which started the broker, has ended" });
   });
 }
 

@@ -13,7 +13,7 @@ import { addCheck, addTally, emptyTally, type Tally } from "./tally.ts";
 
 const CORE = join(ROOT, "core-wasm");
 const HOSTS = join(CORE, "hosts");
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 600_000;
 /** Says in its own words that both replays went well. */
 const SUCCESS = /vectors: \d+ as expected\s+trace: \d+ result bytes as expected/;
 

@@ -1,11 +1,13 @@
 // Finds the three runtimes for the scripts: the one we run on, one installed on the machine if it is
-// new enough, else one brought by npm. The versions here are the ones the project is tested with. It
-// installs only Node, below node_modules/.cache; npx keeps its own cache for the others.
+// new enough, else one brought by npm. The versions here are the ones the project is tested with. Node
+// comes as a package of its own (packages.ts); npx keeps its own cache for the others.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
+import { installForNode, npmPackage } from "./packages.ts";
+
+export { ROOT } from "./packages.ts";
 
 /** Versions used where the machine has no suitable runtime of its own. */
 export const VERSIONS = { deno: "2.9.6", bun: "1.4.5", node: "26.12.1" } as const;
@@ -13,8 +15,8 @@ export const VERSIONS = { deno: "2.9.6", bun: "1.4.5", node: "26.12.1" } as cons
 /** The oldest Node that runs the sources as they are. */
 export const NODE_MIN = "22.18.0";
 
-/** The project's folder. */
-export const ROOT: string = fileURLToPath(new URL("../../", import.meta.url));
+/** Versions of Node that `dist/` is tested with: the oldest it is made for, and what people have. */
+export const NODE_DIST: readonly string[] = ["20.0.0", "22.23.5", "24.22.3"];
 
 /** A runtime that the project supports. */
 export type RuntimeName = keyof typeof VERSIONS;
@@ -55,8 +57,9 @@ export function denoCommand(): string[] {
   return ["npx", "-y", `deno@${VERSIONS.deno}`];
 }
 
-/** The command that runs Bun. */
+/** The command that runs Bun; it finds the packages of the project. */
 export function bunCommand(): string[] {
+  installForNode();
   if (process.versions["bun"] !== undefined) return [process.execPath];
   if (installed("bun", VERSIONS.bun)) return ["bun"];
   return ["npx", "-y", `bun@${VERSIONS.bun}`];
@@ -64,9 +67,10 @@ export function bunCommand(): string[] {
 
 /**
  * The command that runs a Node able to run the sources: an exact version if one is asked for, else
- * the installed one if it is new enough, else a current one.
+ * the installed one if it is new enough, else a current one. It finds the packages of the project.
  */
 export function nodeCommand(version?: string): string[] {
+  installForNode();
   if (version === undefined && installed("node", NODE_MIN)) return ["node"];
   return [installNode(version ?? VERSIONS.node)];
 }
@@ -99,17 +103,6 @@ export function programCommand(runtime: RuntimeName): string[] {
 }
 
 function installNode(version: string): string {
-  const folder = `${ROOT}node_modules/.cache/node-${version}`;
-  const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
-  const binary = `${folder}/node_modules/${name}/bin/node`;
-  if (existsSync(binary)) return binary;
-  mkdirSync(folder, { recursive: true });
-  // Without a package.json of its own npm would install into the project.
-  writeFileSync(`${folder}/package.json`, "{}\n");
-  const args = ["install", "--no-save", "--no-audit", "--no-fund", `${name}@${version}`];
-  const { status, stderr } = spawnSync("npm", args, { cwd: folder, encoding: "utf8" });
-  if (status !== 0 || !existsSync(binary)) {
-    throw new Error(`npm could not bring ${name}@${version}: ${stderr ?? "is npm installed?"}`);
-  }
-  return binary;
+  const system = process.platform === "win32" ? "win" : process.platform;
+  return join(npmPackage(`node-${system}-${process.arch}`, version), "bin/node");
 }

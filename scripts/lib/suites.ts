@@ -85,6 +85,16 @@ export async function runTests(request: TestRun): Promise<Tally> {
   return tally;
 }
 
+/** The test files of suites, folders or files; throws when one of them has none. */
+export function testFiles(names: readonly string[]): string[] {
+  const all = suites();
+  return names.flatMap((name) => {
+    const found = listTests(all.includes(name) ? `test/${name}` : name);
+    if (found.length === 0) throw new Error(`no test in ${name}`);
+    return found;
+  });
+}
+
 /** The test files of a request; what has none is noted as a failure. */
 function collect(request: TestRun, tally: Tally, label: string): string[] {
   const files: string[] = [];

@@ -1,4 +1,4 @@
-// Counts of tests: read from a JUnit report, added up over runs, printed as the closing line. The
+// Counts of tests: read from a JUnit report, added up over runs, printed as the closing line and read back. The
 // runners' own closing lines differ; the reports agree. Used by the test scripts; runs nothing.
 
 /** How many tests ended how, and which failed. */
@@ -38,6 +38,24 @@ export function addCheck(total: Tally, name: string, ok: boolean): void {
 /** The closing line. */
 export function closingLine(tally: Tally): string {
   return `${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`;
+}
+
+const CLOSING_LINE = /^(\d+) passed, (\d+) failed, (\d+) skipped$/;
+
+/** Reads back the last closing line and the failures named just before it; none is one failure. */
+export function readClosingLine(output: string, label: string): Tally {
+  const tally = emptyTally();
+  const lines = output.split("\n");
+  const at = lines.findLastIndex((line) => CLOSING_LINE.test(line));
+  const [, passed, failed, skipped] = CLOSING_LINE.exec(lines[at] ?? "") ?? [];
+  if (passed === undefined) addCheck(tally, `${label}: printed no closing line`, false);
+  tally.passed += Number(passed ?? 0);
+  tally.failed += Number(failed ?? 0);
+  tally.skipped += Number(skipped ?? 0);
+  for (let i = at - 1; lines[i]?.startsWith("failed: "); i--) {
+    tally.failures.unshift(lines[i]!.slice("failed: ".length));
+  }
+  return tally;
 }
 
 const TEST_CASE = /<testcase\b([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g;

@@ -1,15 +1,15 @@
 // Puts the runtimes, and a Python with pika, where a shell finds them by their plain names. Used by the
-// README check and the Python client tests; everything lands below node_modules/.cache.
+// README check and the Python client tests; everything lands below `.cache`.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { CACHE } from "./packages.ts";
 import { environment } from "./process.ts";
 import {
   bunCommand,
   denoCommand,
   nodeCommand,
-  ROOT,
   runFileCommand,
   runtimeCommand,
   type RuntimeName,
@@ -24,8 +24,6 @@ const TYPESCRIPT = "npm:typescript@6.0.3/tsc";
 export function tscCommand(): string[] {
   return [...denoCommand(), "run", "-A", "--no-lock", "--node-modules-dir=none", TYPESCRIPT];
 }
-
-const CACHE = join(ROOT, "node_modules/.cache");
 
 function execPath(command: string[]): string {
   const print = "console.log(process.execPath)";

@@ -1,5 +1,6 @@
 // Who a process is, in a way that outlives it: its number, when it started and in which boot of the
-// machine. The folder lock calls it to tell a broker that runs from the traces of one that does not.
+// machine. The folder lock calls it to tell a broker that runs from the traces of one that does not, and
+// starter.ts to see whether those who started this one still run.
 // Where the system offers no /proc there is only the number, and a question to the kernel.
 
 import { readFileSync } from "node:fs";
@@ -15,7 +16,8 @@ export interface ProcessIdentity {
   readonly boot: string;
 }
 
-const PROC = "/proc";
+/** Where the kernel shows its processes. */
+export const PROC = "/proc";
 
 // Fields of /proc/<pid>/stat, counted behind the name, which ends at the last parenthesis.
 const STATE_FIELD = 0;
@@ -24,16 +26,22 @@ const STARTED_FIELD = 19;
 /** The identity of this process. */
 export function ownIdentity(proc: string = PROC): ProcessIdentity {
   return {
-    pid: process.pid,
-    started: statFields(process.pid, proc)?.[STARTED_FIELD] ?? "",
+    ...identityOf(process.pid, proc),
     boot: textOf(`${proc}/sys/kernel/random/boot_id`)?.trim() ?? "",
   };
 }
 
+/** The identity of another process, for as long as this one runs: it names no boot. */
+export function identityOf(pid: number, proc: string = PROC): ProcessIdentity {
+  return { pid, started: statFields(pid, proc)?.[STARTED_FIELD] ?? "", boot: "" };
+}
+
 /** Whether that very process still runs; yes where that cannot be told. */
 export function isRunning(identity: ProcessIdentity, proc: string = PROC): boolean {
-  const own = ownIdentity(proc);
-  if (identity.boot !== "" && own.boot !== "" && identity.boot !== own.boot) return false;
+  if (identity.boot !== "") {
+    const own = ownIdentity(proc);
+    if (own.boot !== "" && identity.boot !== own.boot) return false;
+  }
   const fields = statFields(identity.pid, proc);
   if (fields === undefined) return answersSignals(identity.pid);
   // A dead process that nobody has asked for yet keeps its number and does nothing.
@@ -41,7 +49,8 @@ export function isRunning(identity: ProcessIdentity, proc: string = PROC): boole
   return identity.started === "" || identity.started === fields[STARTED_FIELD];
 }
 
-function statFields(pid: number, proc: string): string[] | undefined {
+/** The fields of /proc/<pid>/stat behind the name; undefined when there is no such process. */
+export function statFields(pid: number, proc: string): string[] | undefined {
   const stat = textOf(`${proc}/${pid}/stat`);
   return stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
@@ -56,7 +65,8 @@ function answersSignals(pid: number): boolean {
   }
 }
 
-function textOf(path: string): string | undefined {
+/** A small file, or undefined when it is not there or may not be read. */
+export function textOf(path: string): string | undefined {
   try {
     return readFileSync(path, "latin1");
   } catch {

@@ -9,16 +9,21 @@ import { detectRuntime } from "../../../src/runtime/detect.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
+/** Folder of the bundles, when it is those that the tests run against; the tests are compiled then. */
+const DIST = process.env["TEST_DIST"];
+
 /** How a program is to be started. */
 export interface ProgramOptions {
   /** Variables of ours on top of the environment. */
   env?: Record<string, string>;
   /** Flags of Deno instead of `-A`; ignored elsewhere. */
   denoFlags?: readonly string[];
-  /** File to run instead of src/main.ts, relative to the project. */
-  file?: string;
+  /** File to run instead of src/main.ts, relative to the project; null when the command is whole. */
+  file?: string | null;
   /** Folder to run in instead of the project's. */
   cwd?: string;
+  /** Whether it leads a process group of its own, as what is started in a terminal does. */
+  isGroup?: boolean;
   /** What runs the file instead of the runtime at hand. */
   command?: readonly string[];
 }
@@ -46,6 +51,7 @@ export class Program {
       cwd: options.cwd ?? ROOT,
       env: { ...cleanEnvironment(), ...options.env },
       stdio: ["ignore", "pipe", "pipe"],
+      detached: options.isGroup === true,
     });
     this.#child.stdout!.setEncoding("utf8").on("data", (text: string) => {
       this.#stdout += text;
@@ -73,9 +79,18 @@ export class Program {
 
   /** Sends a signal; nothing happens when the program has ended. */
   signal(name: NodeJS.Signals): void {
+    this.#kill(this.#child.pid!, name);
+  }
+
+  /** Sends a signal to everybody in its group, as a terminal does. */
+  signalGroup(name: NodeJS.Signals): void {
+    this.#kill(-this.#child.pid!, name);
+  }
+
+  #kill(pid: number, name: NodeJS.Signals): void {
     try {
       // Deno's `child.kill` would report the signal as the way the child ended, whatever it did.
-      process.kill(this.#child.pid!, name);
+      process.kill(pid, name);
     } catch {
       return;
     }
@@ -128,11 +143,17 @@ export async function withBroker(
 function commandFor(
   { file = "src/main.ts", denoFlags = ["-A"], command }: ProgramOptions,
 ): string[] {
-  const path = join(ROOT, file);
+  if (file === null) return [...command ?? []];
+  const path = pathOf(file);
   if (command !== undefined) return [...command, path];
   if (detectRuntime() !== "deno") return [process.execPath, path];
   const config = `--config=${join(ROOT, "deno.json")}`;
   return [process.execPath, "run", "--no-check", config, ...denoFlags, path];
+}
+
+function pathOf(file: string): string {
+  if (DIST === undefined) return join(ROOT, file);
+  return file === "src/main.ts" ? join(DIST, "reprise.js") : join(ROOT, file.replace(/ts$/, "js"));
 }
 
 // Settings of whoever runs the tests must not reach the brokers of the tests.

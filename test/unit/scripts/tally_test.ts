@@ -5,6 +5,7 @@ import {
   addTally,
   closingLine,
   emptyTally,
+  readClosingLine,
   readJunit,
 } from "../../../scripts/lib/tally.ts";
 
@@ -35,4 +36,20 @@ Deno.test("addTally() and addCheck() sum, closingLine() prints", () => {
   addCheck(total, "types", false);
   assertEquals(total.failures, ["x", "types"]);
   assertEquals(closingLine(total), "3 passed, 2 failed, 3 skipped");
+});
+
+Deno.test("readClosingLine() reads the counts and the names of failures", () => {
+  const inner = "failed: deno: one\n1 passed, 1 failed, 0 skipped\n";
+  const output =
+    `${inner}noise\nfailed: deno: one\nfailed: deno: two\n7 passed, 2 failed, 1 skipped\n`;
+  assertEquals(readClosingLine(output, "deno"), {
+    passed: 7,
+    failed: 2,
+    skipped: 1,
+    failures: ["deno: one", "deno: two"],
+  });
+});
+
+Deno.test("readClosingLine() takes a missing line as a failure", () => {
+  assertEquals(readClosingLine("ok | 7 passed | 0 failed\n", "deno").failed, 1);
 });
