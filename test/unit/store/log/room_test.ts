@@ -13,6 +13,7 @@ Deno.test("check() logs once that the disk is low, and once that it has room aga
     logger: { log: (_level, message, fields) => void lines.push([message, fields]) },
     freeBytesMin: 1000,
     checkBytes: 1 << 20,
+    reserveBytes: 0,
   });
   for (const [at, quotaBytes] of [2000, 999, 500, 1000, 3000].entries()) {
     disk.quotaBytes = quotaBytes;
