@@ -67,6 +67,8 @@ export class LogReplay implements Replay {
   #logs: readonly DataFile[];
   readonly #repair: Repair;
   readonly #onBatch: OnLogBatch;
+  /** Batches say which file they are in. */
+  #isNumbered = false;
   #doubtful: Doubtful[] = [];
   #cut: Cut | null = null;
   readonly #safeBatch: number;
@@ -107,13 +109,16 @@ export class LogReplay implements Replay {
   // A file under the name of another is none of the folder's: in its place it would hide what the files
   // between them say. It is left alone.
   #isForeign(log: DataFile): boolean {
-    let writtenAs = -1;
+    let writtenAs = "";
     scanBatches(this.#files, log, this.#seed, (_, batch) => {
-      if (isForeign(batch, log.number)) writtenAs = batch.file;
+      if (isForeign(batch, log.number)) writtenAs = dataFileName("log", batch.file);
+      // Who writes numbers never stops to.
+      else if (batch.file === 0 && this.#isNumbered) writtenAs = "an earlier one";
+      else this.#isNumbered ||= batch.file !== 0;
       return false;
     });
-    if (writtenAs < 0) return false;
-    const what = `it was written as ${dataFileName("log", writtenAs)} and is not read`;
+    if (writtenAs === "") return false;
+    const what = `it was written as ${writtenAs} and is not read`;
     this.damages.push({ file: log.name, offset: 0, what });
     this.#files.forget(log);
     return true;

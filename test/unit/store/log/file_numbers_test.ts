@@ -137,5 +137,13 @@ Deno.test("a folder whose batches do not say their files is whole", () => {
     put(disk, path, bytes);
   }
   assertEquals(damagesOf(disk), []);
-  assertEquals(readyCount(disk), MESSAGES);
+  const next = disk.crash({ kind: "process" });
+  const { t } = start(next);
+  t.publish("q", "one more", { deliveryMode: 2 });
+  t.turn();
+  next.finishAll();
+  // A file of before, copied behind those that have their numbers.
+  put(next, "log-00000099", next.contentOf(namesOf(next, "log-")[0]!)!);
+  assertEquals(damagesOf(next), ["log-00000099: it was written as an earlier one and is not read"]);
+  assertEquals(readyCount(next), MESSAGES + 1);
 });
