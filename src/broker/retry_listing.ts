@@ -5,8 +5,8 @@ import { decodeText } from "../lib/text.ts";
 import type { RecordView } from "../store/port.ts";
 import { emptyView } from "../store/views.ts";
 import { ENTRY_COUNT_MASK } from "../store/port.ts";
-import type { DelayedMessage } from "./delayed_table.ts";
 import type { Queue } from "./queue.ts";
+import { compareRetries, type FoundRetry, RetryScan } from "./retry_scan.ts";
 
 /** One delayed message. */
 export interface RetryInfo {
@@ -28,25 +28,38 @@ export interface RetryInfo {
   readonly expiryMs: number;
 }
 
-/** A page of the delayed messages of a queue, the next due first. */
-export function listRetries(queue: Queue, offset: number, limit: number): RetryInfo[] {
+/** The first delayed messages of a queue, the next due first, all in one step. */
+export function listRetries(queue: Queue, limit: number): RetryInfo[] {
   if (queue.retries === null) return [];
-  const view = emptyView();
-  return queue.retries.delayed.list(offset, limit).map((delay) =>
-    describeRetry(queue, delay, view)
-  );
+  const scan = new RetryScan(queue.broker.delayedTable, queue.retries.delayed, limit);
+  while (!scan.step(Infinity));
+  const found = scan.found.sort(compareRetries);
+  return describeRetries(queue, found);
 }
 
-function describeRetry(queue: Queue, delay: DelayedMessage, view: RecordView): RetryInfo {
-  const { store, nowMs } = queue.broker;
-  store.describe(delay.ref, view);
-  const isResident = store.open(delay.ref, view);
+/** What is to be said of messages that a scan has found; those that have gone since are left out. */
+export function describeRetries(queue: Queue, found: readonly FoundRetry[]): RetryInfo[] {
+  const view = emptyView();
+  const { delayedTable } = queue.broker;
+  return found
+    .filter(({ row, number }) =>
+      queue.retries!.delayed.holds(row) && delayedTable.numberAt(row) === number
+    )
+    .map((retry) => describeRetry(queue, retry, view));
+}
+
+function describeRetry(queue: Queue, retry: FoundRetry, view: RecordView): RetryInfo {
+  const { store, nowMs, delayedTable } = queue.broker;
+  const { row } = retry;
+  const ref = delayedTable.refAt(row);
+  store.describe(ref, view);
+  const isResident = store.open(ref, view);
   const keyAt = view.addressStart + 1 + (isResident ? view.bytes[view.addressStart]! : 0);
   return {
-    id: delay.number,
-    dueMs: delay.dueMs,
-    attempts: delay.entry & ENTRY_COUNT_MASK,
-    bodyBytes: delay.bodyBytes,
+    id: retry.number,
+    dueMs: retry.dueMs,
+    attempts: delayedTable.entryAt(row) & ENTRY_COUNT_MASK,
+    bodyBytes: delayedTable.bodyBytesAt(row),
     exchange: isResident ? decodeText(view.bytes, view.addressStart + 1, keyAt) : null,
     routingKey: isResident ? decodeText(view.bytes, keyAt + 1, view.addressEnd) : null,
     ageMs: Math.max(0, Math.floor(nowMs - view.arrivalMs)),

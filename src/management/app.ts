@@ -40,6 +40,11 @@ export function createApp(context: ManagementContext): ManagementApp {
   app.route("/api/health", healthApi(context));
   app.use("/api/*", basicAuth(context));
   app.use("/metrics", basicAuth(context));
+  // Whatever is asked is answered in a slice of its own, however many ask at once.
+  app.use(async (_c, next) => {
+    await slices.next();
+    await next();
+  });
   app.route("/api/overview", overviewApi(context, rates));
   app.route("/api/queues", queuesApi({ context, slices, desk }, rates));
   app.get("/metrics", (c) => {

@@ -22,8 +22,8 @@ type Json = Record<string, unknown>;
 
 /** How a list is made from items of any kind. */
 export interface ListSource<T> {
-  /** Everything there is now, in no order. Called in a turn. */
-  items(): T[];
+  /** Everything there is now, in no order; called in a turn, gone through in many. */
+  items(): Iterable<T>;
   /** The order when nothing else is asked for. */
   compare(a: T, b: T): number;
   nameOf(item: T): string;
@@ -42,13 +42,17 @@ export interface ListRoom {
   readonly desk: ListDesk;
 }
 
+const MATCHES = { matches: true, steps: 0 };
+
+/** Work of looking at the name of an item. */
+const ITEM_UNITS = 1;
 /** Work of showing an item, and of each column picked from it. */
 const SHOW_UNITS = 40;
 const COLUMN_UNITS = 1;
 /** Steps of a pattern that take about as long as a unit of work. */
 const PATTERN_STEPS_PER_UNIT = 20;
 /** Steps that one request may spend on its pattern, over all names. */
-const PATTERN_STEPS_MAX = 400_000_000;
+const PATTERN_STEPS_MAX = 100_000_000;
 /** Text of a list is sent in pieces of about this many characters. */
 const PIECE_CHARACTERS = 65_536;
 /** Lists up to this length are answered in one piece. */
@@ -96,7 +100,6 @@ class List<T> {
   async choose(): Promise<T[]> {
     await this.#next();
     const items = this.#room.context.turn(() => this.#source.items());
-    this.#totalCount = items.length;
     const filtered = await this.#filter(items);
     const { sort, isReverse } = this.#query;
     const named = await pacedSort(filtered, this.#source.compare, this.#pace);
@@ -104,17 +107,17 @@ class List<T> {
     return isReverse ? named.reverse() : named;
   }
 
-  async #filter(items: T[]): Promise<T[]> {
+  async #filter(items: Iterable<T>): Promise<T[]> {
     const { filter } = this.#query;
-    if (filter === null) return items;
     const filtered: T[] = [];
     let stepsLeft = PATTERN_STEPS_MAX;
     for (const item of items) {
-      const { matches, steps } = filter(this.#source.nameOf(item));
+      this.#totalCount++;
+      const { matches, steps } = filter?.(this.#source.nameOf(item)) ?? MATCHES;
       if (matches) filtered.push(item);
       stepsLeft -= steps;
       if (stepsLeft < 0) throw badRequest("name takes too long to be compared with every name");
-      if (this.#pace.spend(1 + steps / PATTERN_STEPS_PER_UNIT)) await this.#next();
+      if (this.#pace.spend(ITEM_UNITS + steps / PATTERN_STEPS_PER_UNIT)) await this.#next();
     }
     return filtered;
   }

@@ -1,6 +1,5 @@
-// The log lines about channels and connections that the broker closes because of an error: clients are
-// told to look there. Called where the close method is written; how many lines are written at most is
-// the logger's to say.
+// The log lines about channels and connections that end otherwise than in good order: clients are told
+// to look there. Called where they end; how many lines are written at most is the logger's to say.
 
 import type { AmqpError } from "../amqp/errors.ts";
 import { METHODS } from "../amqp/methods_gen.ts";
@@ -25,4 +24,16 @@ export function logClose(connection: Connection, error: AmqpError, place: CloseP
     text: error.replyText,
     method: METHODS.get(place.methodKey)?.name ?? null,
   });
+}
+
+/** The first bytes of a client are not the protocol header. */
+export function logNotAmqp({ context, name }: Connection): void {
+  const message = "connection refused: the client does not speak AMQP 0-9-1";
+  context.logger.log("info", message, { connection: name });
+}
+
+/** The stream of a client that was at work has ended. */
+export function logGone({ context, name, user }: Connection): void {
+  const fields = { connection: name, user: user?.name ?? null };
+  context.logger.log("info", "client went without connection.close", fields);
 }

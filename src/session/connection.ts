@@ -17,6 +17,7 @@ import type { User } from "../broker/users.ts";
 import type { VHost } from "../broker/vhost.ts";
 import type { ByteWriter } from "../lib/byte_writer.ts";
 import type { Channel } from "./channel.ts";
+import { logGone, logNotAmqp } from "./close_log.ts";
 import { CloseOkSearch } from "./close_ok_search.ts";
 import {
   STATE_CLOSED,
@@ -125,8 +126,7 @@ export class Connection implements Owner {
   #receiveHeader(bytes: Uint8Array): void {
     const used = this.#header.offer(bytes, 0, bytes.length);
     if (this.#header.state === "refused") {
-      const message = "connection refused: the client does not speak AMQP 0-9-1";
-      this.context.logger.log("info", message, { connection: this.name });
+      logNotAmqp(this);
       this.writer().all(PROTOCOL_HEADER);
       this.end();
     } else if (this.#header.state === "accepted") {
@@ -344,10 +344,7 @@ export class Connection implements Owner {
 
   /** The stream is gone. */
   closed(): void {
-    if (this.state === STATE_RUNNING) {
-      const fields = { connection: this.name, user: this.user!.name };
-      this.context.logger.log("info", "client went without connection.close", fields);
-    }
+    if (this.state === STATE_RUNNING) logGone(this);
     this.release();
     this.state = STATE_CLOSED;
     this.#endsAfterFlush = false;

@@ -51,10 +51,10 @@ export function queuesApi(room: Omit<ListRoom, "isHead">, rates: RateBook): Hono
       const found = context.turn(() => showQueue(vhostNamed(vhost), name, options));
       return c.json(pick(found, columns));
     })
-    .get("/:vhost/:queue/retries", (c) => {
+    .get("/:vhost/:queue/retries", async (c) => {
       const { vhost, queue } = c.req.param();
       const query: QueryReader = (name) => c.req.query(name);
-      return c.json(context.turn(() => retriesJson(vhostNamed(vhost).queues.get(queue), query)));
+      return c.json(await retriesJson(vhostNamed(vhost).queues.get(queue), query, room));
     });
 }
 
@@ -67,7 +67,7 @@ function listSource(
   options: QueueJsonOptions,
 ): ListSource<QueueEntry> {
   return {
-    items: () => [...vhosts()].flatMap(entriesOf),
+    items: () => entriesOf([...vhosts()].map(({ queues }) => [...queues.values()])),
     compare: (a, b) => order(a.queue.vhost.name, b.queue.vhost.name) || order(a.name, b.name),
     nameOf: (entry) => entry.name,
     exists: ({ queue }) => !queue.isDeleted,
@@ -76,14 +76,14 @@ function listSource(
   };
 }
 
-function entriesOf(vhost: VHost): QueueEntry[] {
-  const entries: QueueEntry[] = [];
-  for (const queue of vhost.queues.values()) {
-    entries.push({ queue, name: queue.name, isRetryQueue: false });
-    const name = queue.retryQueueName;
-    if (name !== null) entries.push({ queue, name, isRetryQueue: true });
+function* entriesOf(snapshots: readonly (readonly Queue[])[]): Iterable<QueueEntry> {
+  for (const queues of snapshots) {
+    for (const queue of queues) {
+      yield { queue, name: queue.name, isRetryQueue: false };
+      const name = queue.retryQueueName;
+      if (name !== null) yield { queue, name, isRetryQueue: true };
+    }
   }
-  return entries;
 }
 
 function order(a: string, b: string): number {

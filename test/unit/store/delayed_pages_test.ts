@@ -5,6 +5,9 @@ import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import type { Queue } from "../../../src/broker/queue.ts";
 import { REJECT } from "../../../src/broker/unacked.ts";
 import { longField } from "../../../src/amqp/field_value.ts";
+import type { ManagementContext } from "../../../src/management/context.ts";
+import { ListDesk } from "../../../src/management/list_desk.ts";
+import { Slices } from "../../../src/management/slices.ts";
 import { retriesJson } from "../../../src/management/api/retries.ts";
 import { checkStore } from "../../../src/store/log/folder_check.ts";
 import { ReadOnlyFileSystem } from "../../../src/store/read_only_file_system.ts";
@@ -341,12 +344,19 @@ Deno.test("limits of delayed messages count those in pages", () => {
   assertEquals([queue.delayedCount, queue.readyCount, metrics.retryOverLimit], [300, 4, 4]);
 });
 
-Deno.test("the list of delayed messages shows those in memory and counts them all", () => {
+Deno.test("the list of delayed messages shows those in memory and counts them all", async () => {
   const node = start();
   const queue = node.queue("q", RETRIES);
   delay(node, 0, 400);
   const shown = 400 - inPages(queue);
-  const page = retriesJson(queue, (name) => name === "page_size" ? "500" : undefined) as {
+  const pause = () => Promise.resolve();
+  const room = {
+    context: { turn: (run: () => unknown) => run() } as ManagementContext,
+    slices: new Slices(pause),
+    desk: new ListDesk({ pause, nowMs: () => 0 }),
+  };
+  const query = (name: string) => name === "page_size" ? "500" : undefined;
+  const page = await retriesJson(queue, query, room) as {
     items: { due: number }[];
     filtered_count: number;
     total_count: number;

@@ -1,6 +1,6 @@
 // Delayed messages by due time.
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertGreaterOrEqual, assertLess } from "@std/assert";
 import { CAUSE_REJECT } from "../../../../src/broker/retry.ts";
 import { TestChannel } from "../../../support/test_broker.ts";
 import { type AnyJson, TestManagement } from "../../../support/management.ts";
@@ -52,4 +52,44 @@ Deno.test("GET retries answers an empty page when nothing is delayed and 404 wit
     const answer = await management.request(`/api/queues/%2F/${queue}/retries`);
     assertEquals(answer.status, 404, queue);
   }
+});
+
+Deno.test("GET retries looks through many delayed messages in many turns", async () => {
+  const management = new TestManagement();
+  const { test } = management;
+  const args = { "x-delayed-retry-min": 1_000_000, "x-delayed-retry-jitter": 100 };
+  const channel = new TestChannel();
+  test.consume(test.queue("work", args), channel);
+  for (let i = 0; i < 40_000; i++) test.publish("work", "x");
+  test.turn();
+  channel.drain();
+  channel.unacked.reject(0, true, true, CAUSE_REJECT);
+  test.turn();
+  assertEquals(test.vhost.queues.get("work")!.delayedCount, 40_000);
+  const before = management.turnCount;
+  const page = await management.get("/api/queues/%2F/work/retries?page=20&page_size=500");
+  assertGreaterOrEqual(management.turnCount - before, 4);
+  assertEquals([page.item_count, page.page_count], [500, 80]);
+  const dues: number[] = page.items.map(({ due }: AnyJson) => due);
+  assertEquals(dues, [...dues].sort((a, b) => a - b));
+  const first = await management.get("/api/queues/%2F/work/retries?page=1&page_size=500");
+  assertLess(first.items.at(-1).due, dues[0]!);
+  assertEquals(
+    first.items[0].due,
+    (await management.get("/api/queues/%2F/work")).delayed_retry.next_due,
+  );
+});
+
+Deno.test("GET retries leaves out what goes meanwhile, and refuses pages too deep", async () => {
+  const management = withDelayed(5);
+  const path = "/api/queues/%2F/work/retries";
+  let pauseCount = 0;
+  management.pause = () => {
+    if (++pauseCount === 2) management.test.vhost.queues.get("work")!.purge();
+    return Promise.resolve();
+  };
+  const page = await management.get(path);
+  assertEquals([page.items, page.total_count], [[], 5]);
+  const deep = await management.request(`${path}?page=201&page_size=500`);
+  assertEquals([deep.status, deep.json.reason], [400, "pages reach 100000 messages deep"]);
 });
