@@ -23,6 +23,7 @@ import {
   STATE_CLOSED,
   STATE_CLOSING,
   STATE_HEADER,
+  STATE_LEAVING,
   STATE_REFUSED,
   STATE_RUNNING,
   STATE_STARTING,
@@ -39,8 +40,10 @@ import type { ClientCapabilities } from "./server_properties.ts";
 import { NO_CAPABILITIES } from "./server_properties.ts";
 import type { Transport, TransportInfo } from "./transport.ts";
 
-/** How long a client may take to answer connection.close, or to go after its own. */
+/** How long a client may take to answer connection.close, or to take the last of its output. */
 const CLOSE_GRACE_MS = 10_000;
+/** How long a client has to end its stream after its connection.close was answered. */
+const LEAVE_GRACE_MS = 1000;
 
 /** One accepted stream and everything that lives on it. */
 export class Connection implements Owner {
@@ -304,6 +307,7 @@ export class Connection implements Owner {
     if (this.state === STATE_RUNNING) {
       this.close(code, replyText(code, detail), { classId: 0, methodId: 0 });
     } else if (this.state < STATE_RUNNING) this.destroy();
+    else if (this.state === STATE_LEAVING) this.end();
   }
 
   /** From now on bytes are searched for close-ok only: frames can no longer be told apart. */
@@ -311,6 +315,18 @@ export class Connection implements Owner {
     this.#closeOk ??= new CloseOkSearch();
     this.input.clear();
     this.attached = null;
+  }
+
+  /**
+   * The client's connection.close has been answered. The client ends the stream, or we do after a short
+   * time: one that closes twice would take an end of ours for a broken connection.
+   */
+  leave(): void {
+    if (this.state >= STATE_LEAVING) return;
+    this.release();
+    this.state = STATE_LEAVING;
+    this.input.holds = 0;
+    this.context.timers.setDeadline(this, LEAVE_GRACE_MS);
   }
 
   /** Ends the stream after what has been written. */
@@ -388,6 +404,7 @@ export class Connection implements Owner {
       this.unhold(HOLD_LOGIN);
       return act();
     }
+    if (this.state === STATE_LEAVING) return this.end();
     if (this.state < STATE_RUNNING) {
       this.context.logger.log("warn", "handshake took too long", { connection: this.name });
     }

@@ -2,7 +2,7 @@
 // and handlers/connection.ts move a connection from one to the next.
 //
 //   header ─> starting ─> tuning ─> opening ─> running ─> closing ─> closed
-//     │           │          │         │           └────────────────────^  client closes
+//     │           │          │         │           └────> leaving ──────^  client closes
 //     └───────────┴──────────┴─────────┴── any error ─> closing or refused ─> closed
 
 /** The protocol header has not come. */
@@ -17,10 +17,12 @@ export const STATE_OPENING = 3;
 export const STATE_RUNNING = 4;
 /** We have sent connection.close. */
 export const STATE_CLOSING = 5;
+/** We have answered the client's connection.close: it is to end the stream. */
+export const STATE_LEAVING = 6;
 /** Not trusted, not answered: waits to be dropped. */
-export const STATE_REFUSED = 6;
+export const STATE_REFUSED = 7;
 /** Nothing more is said; the stream is ending or gone. */
-export const STATE_CLOSED = 7;
+export const STATE_CLOSED = 8;
 
 /** Names by state. */
 export const STATE_NAMES: readonly string[] = [
@@ -30,6 +32,7 @@ export const STATE_NAMES: readonly string[] = [
   "opening",
   "running",
   "closing",
+  "leaving",
   "refused",
   "closed",
 ];

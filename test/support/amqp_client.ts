@@ -226,8 +226,14 @@ export class AmqpClient implements WireClient {
     return new ClientChannel(this, number);
   }
 
-  /** Closes in good order. */
+  /** Closes in good order, and then the stream. */
   close(): void {
+    this.sayClose();
+    this.wire.drop();
+  }
+
+  /** Closes in good order and leaves the stream open. */
+  sayClose(): void {
     const args = { replyCode: 200, replyText: "bye", classId: 0, methodId: 0 };
     this.rpc(M.CONNECTION_CLOSE, 0, args, M.CONNECTION_CLOSE_OK);
   }

@@ -22,6 +22,7 @@ import { readStartOk } from "../../amqp/start_ok.ts";
 import type { Connection } from "../connection.ts";
 import {
   STATE_CLOSING,
+  STATE_LEAVING,
   STATE_NAMES,
   STATE_OPENING,
   STATE_RUNNING,
@@ -39,8 +40,8 @@ export function handleConnection(connection: Connection, key: number, frame: Fra
   if (key === CONNECTION_CLOSE) {
     decodeConnectionClose(buffer, start, payloadEnd);
     writeConnectionCloseOk(connection.writer(), 0);
-    connection.end();
-  } else if (state === STATE_CLOSING) {
+    connection.leave();
+  } else if (state === STATE_CLOSING || state === STATE_LEAVING) {
     if (key === CONNECTION_CLOSE_OK) connection.end();
   } else if (state === STATE_STARTING && key === CONNECTION_START_OK) {
     startOk(connection, readStartOk(buffer, start, payloadEnd));

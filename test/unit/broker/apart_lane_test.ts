@@ -186,6 +186,6 @@ Deno.test("headers that do not fit everybody hold up nobody, over random steps",
       for (const step of script) model.step(step);
       model.end();
     }),
-    { numRuns: IS_ON_DISK ? 50 : 400 },
+    { numRuns: IS_ON_DISK ? 50 : 200 },
   );
 });

@@ -314,8 +314,53 @@ Deno.test("connection that is closing answers a close that crossed", () => {
   client.channel();
   client.send(M.CHANNEL_OPEN, 1);
   client.expect(M.CONNECTION_CLOSE, 0);
-  client.close();
+  client.sayClose();
+  assertFalse(client.isClosed);
+  client.send(M.CONNECTION_CLOSE_OK, 0);
   assertEquals(client.isClosed, true);
+});
+
+Deno.test("connection.close that comes twice is answered twice, and the client ends the stream", () => {
+  const node = new TestNode();
+  const client = node.connect();
+  const channel = client.channel();
+  channel.queue("q", {}, { exclusive: true, durable: false });
+  const close = methodFrame(M.CONNECTION_CLOSE, 0, { replyCode: 200, replyText: "bye" });
+  client.raw(joined([close, close]));
+  client.raw(close);
+  assertEquals(client.inbox.map(({ name }) => name), Array(3).fill("connection.close-ok"));
+  // Nothing else is answered, or does anything.
+  client.inbox.length = 0;
+  channel.send(M.QUEUE_DECLARE, { queue: "late" });
+  client.send(M.CHANNEL_OPEN, 5);
+  assertEquals([client.inbox.length, client.isClosed], [0, false]);
+  assertEquals(node.broker.vhosts.get("/")!.queues.size, 0);
+  node.advance(900);
+  assertEquals([client.isClosed, node.engine.connectionCount], [false, 1]);
+  client.wire.drop();
+  assertEquals(node.engine.connectionCount, 0);
+});
+
+Deno.test("a client that does not end its stream after connection.close has a second to do so", () => {
+  const node = new TestNode();
+  const client = node.connect();
+  client.sayClose();
+  node.advance(500);
+  const close = methodFrame(M.CONNECTION_CLOSE, 0, { replyCode: 200, replyText: "again" });
+  client.raw(close);
+  node.advance(499);
+  assertFalse(client.isClosed);
+  node.advance(1);
+  assertEquals([client.isClosed, node.engine.connectionCount], [true, 0]);
+});
+
+Deno.test("bytes that are no frames after connection.close do not keep the stream", () => {
+  const node = new TestNode();
+  const client = node.connect();
+  client.sayClose();
+  client.raw(new Uint8Array(64).fill(0xff));
+  node.advance(1000);
+  assertEquals([client.inbox.length, client.isClosed], [0, true]);
 });
 
 Deno.test("connection that is closing is dropped when close-ok does not come", () => {

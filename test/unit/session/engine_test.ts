@@ -40,6 +40,16 @@ Deno.test("Engine.close() does not wait for a silent client longer than its grac
   assertEquals([client.isClosed, node.engine.connectionCount], [true, 0]);
 });
 
+Deno.test("Engine.close() ends streams whose clients have said goodbye", async () => {
+  const node = new TestNode();
+  const client = node.connect();
+  client.sayClose();
+  const closing = node.engine.close();
+  node.settle();
+  await closing;
+  assertEquals([client.isClosed, client.inbox.length], [true, 0]);
+});
+
 Deno.test("Engine.close() without connections resolves at once, and nobody is let in", async () => {
   const node = new TestNode();
   await node.engine.close();

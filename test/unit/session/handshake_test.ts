@@ -242,8 +242,10 @@ Deno.test("a frame for a channel before the connection is open is a 505", () => 
 });
 
 Deno.test("connection.close is answered in the middle of the handshake too", () => {
-  const client = new TestNode().stream();
+  const node = new TestNode();
+  const client = node.stream();
   client.greet();
-  client.close();
+  client.sayClose();
+  node.advance(1000);
   assertEquals(client.isClosed, true);
 });
