@@ -8,6 +8,9 @@
 //
 // `ready` waits in the queue, `delayed` in its retry queue; `expired` and `dead` expire all at once, the
 // latter to a dead-letter exchange. `--min`: kinds of which no piece took so many ms are left out.
+// With `--kind bystander` it measures from outside instead (bystander.ts):
+//
+//   deno run -A bench/pauses.ts --kind bystander [--runtimes deno,bun,node]
 
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,6 +26,8 @@ import {
 import { Publisher } from "../src/broker/publish.ts";
 import type { Queue } from "../src/broker/queue.ts";
 import { CAUSE_CLOSE, CAUSE_REJECT } from "../src/broker/retry.ts";
+import { programCommand, type RuntimeName, RUNTIMES } from "../scripts/lib/runtimes.ts";
+import { measureBystander } from "./bystander.ts";
 import { FolderNode, messageTo, Taker } from "./folder_node.ts";
 import { pauseMs, type Step, StepTimes } from "./steps.ts";
 
@@ -180,6 +185,19 @@ class Bench {
     });
     await this.rest(ackAll);
   }
+}
+
+function valueOf(name: string): string | undefined {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? undefined : process.argv[at + 1];
+}
+
+if (valueOf("kind") === "bystander") {
+  const names = (valueOf("runtimes")?.split(",") ?? RUNTIMES) as RuntimeName[];
+  await measureBystander(
+    Object.fromEntries(names.map((name) => [name, programCommand(name)[0]!])),
+  );
+  process.exit(0);
 }
 
 const request = parse(process.argv.slice(2));
