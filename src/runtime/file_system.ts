@@ -163,9 +163,20 @@ class FolderFile implements FileHandle {
     this.#requireOpen();
     this.#underWay++;
     fs.fdatasync(this.#descriptor, (error) => {
+      const failure = error ? diskError(this.path, error) : this.#removal();
       this.#ended();
-      done(error ? diskError(this.path, error) : null);
+      done(failure);
     });
+  }
+
+  // A removed file lives on without a name as long as it is open.
+  #removal(): DiskError | null {
+    try {
+      const { nlink } = fs.fstatSync(this.#descriptor);
+      return nlink === 0 ? new DiskError("ENOENT", this.path) : null;
+    } catch (error) {
+      return diskError(this.path, error);
+    }
   }
 
   syncNow(): void {

@@ -32,7 +32,8 @@ export interface FileHandle {
   /**
    * Makes everything written before the call survive a power loss, then calls back once. After an
    * error the system may take the lost pages for clean: a later success says nothing about them. The
-   * name of a new file needs `syncFolder` besides.
+   * name of a new file needs `syncFolder` besides. A file that has been removed meanwhile fails with
+   * ENOENT: what is in it, nobody can read any more.
    */
   sync(done: (error: DiskError | null) => void): void;
   /** The same, at once: for small files that everything hangs on. @throws DiskError */

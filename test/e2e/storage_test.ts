@@ -1,9 +1,9 @@
 // The data folder from outside, with the program under the runtime that runs the tests: what survives,
 // who is refused, what is said about damage.
 
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import amqplib, { type GetMessage } from "amqplib";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { withFolder } from "./support/folder.ts";
 import { type Ended, Program, type ReadyBroker, startBroker } from "./support/program.ts";
@@ -164,14 +164,17 @@ Deno.test("main refuses a newer format and leaves the folder as it is", async ()
   await withFolder(async (folder) => {
     await running(folder, ({ url }) => withChannel(url, fill));
     const manifest = join(folder, "MANIFEST");
-    const newer = readFileSync(manifest, "utf8").replace('"format":2', '"format":9');
+    const newer = readFileSync(manifest, "utf8").replace(/"format":\d+/, '"format":9');
     writeFileSync(manifest, newer);
     const before = contentsOf(folder);
     const ports = ["--amqp-port", "0", "--http-port", "0"];
     for (const args of [["--data-dir", folder, ...ports], ["check", "--data-dir", folder]]) {
       const { code, stdout, stderr } = await new Program(args).ended;
       assertEquals([code, stdout], [1, ""]);
-      assertMatch(stderr, /^reprise: [^\n]+ has format 9, this program reads format 2: [^\n]+\n$/);
+      assertMatch(
+        stderr,
+        /^reprise: [^\n]+ has format 9, this program reads formats 2 to 3: [^\n]+\n$/,
+      );
     }
     assertEquals(contentsOf(folder), before);
   });
@@ -232,5 +235,25 @@ Deno.test("main refuses a data folder that cannot be one", async () => {
     assertEquals([missing.code, missing.stdout], [1, ""]);
     assertMatch(missing.stderr, /^reprise: \S+nowhere: no such folder\n$/);
     assertEquals(existsSync(join(folder, "nowhere")), false);
+  });
+});
+
+Deno.test("a data folder that is removed under a broker is noticed, and nothing is confirmed", async () => {
+  await withFolder(async (folder) => {
+    const data = join(folder, "data");
+    const { code, stderr } = await running(data, async ({ url }) => {
+      await withChannel(url, async (channel) => {
+        await channel.assertQueue("work");
+        channel.sendToQueue("work", Buffer.from("before"), { persistent: true });
+        await channel.waitForConfirms();
+        rmSync(data, { recursive: true });
+        channel.sendToQueue("work", Buffer.from("after"), { persistent: true });
+        await assertRejects(() => channel.waitForConfirms());
+        const message = await channel.get("work");
+        assertEquals(message && message.content.toString(), "before");
+      });
+    });
+    assertStringIncludes(stderr, "somebody has removed the data folder");
+    assertEquals(code, 1);
   });
 });

@@ -284,6 +284,7 @@ export class MemoryDisk implements FileSystem {
       this.#usedBytes += this.#roomOf(content) - this.#roomFor(byteLength);
     },
     interruptedLength: (length) => this.#interruptedLength(length),
+    isRemoved: (content) => this.#unlinked.has(content),
     closed: (content) => this.#closed(content),
   };
 

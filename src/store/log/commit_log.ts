@@ -77,6 +77,8 @@ export class CommitLog {
   readonly #failed = new FailedBatches();
   #isSyncing = false;
   #isBroken = false;
+  /** Somebody has removed what it writes to. */
+  #isLost = false;
   #isClosed = false;
   /** The last batch that somebody waits for. */
   #wantedBatch = 0;
@@ -161,6 +163,25 @@ export class CommitLog {
     const isLazyOver = nowMs >= (this.#retained.first?.timeMs ?? Infinity) + LAZY_SYNC_MS ||
       this.#retained.byteCount > this.#sizes.lazySyncBytes;
     if (this.#isSyncWanted || isLazyOver) this.#sync();
+  }
+
+  /**
+   * Somebody has removed the file it writes to, or what a start would find it by. A fresh file would not
+   * bring back what was in it, so nothing counts as safe any more until the node starts again.
+   */
+  lose(error: DiskError): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    this.#isBroken = true;
+    this.#failRetained();
+    const what = "keep messages any more: somebody has removed the data folder or files in it; " +
+      "publishers are refused until the broker is started again";
+    this.#listener.failed(what, error);
+  }
+
+  /** Whether {@linkcode lose} has been called. */
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
   /** Has the next batch begin a file, so that the one before is done with; none may have begun. */
@@ -304,7 +325,7 @@ export class CommitLog {
   // --- syncing
 
   #sync(): void {
-    if (this.#isSyncing || this.#isClosed || !this.#isSynced) return;
+    if (this.#isSyncing || this.#isClosed || this.#isLost || !this.#isSynced) return;
     const first = this.#retained.first;
     // What stands behind something that the disk has refused is not given up before that: a fresh file
     // begins with all that is retained, and reading the log back relies on nothing missing in between.
@@ -320,7 +341,9 @@ export class CommitLog {
   #synced(file: DataFile, lastNumber: number, error: DiskError | null): void {
     this.#isSyncing = false;
     if (this.#isClosed) return;
-    if (error !== null) {
+    if (error?.code === "ENOENT") {
+      this.lose(error);
+    } else if (error !== null) {
       this.#listener.failed("sync the commit log", error);
       for (const batch of this.#retained.all) if (batch.file === file) batch.isWritten = false;
       this.#startFresh(0);
@@ -350,7 +373,7 @@ export class CommitLog {
 
   #repair(nowMs: number): void {
     // A sync of the broken file may still make earlier batches safe; what it decides comes first.
-    if (!this.#isSyncing) this.#startFresh(nowMs);
+    if (!this.#isSyncing && !this.#isLost) this.#startFresh(nowMs);
   }
 
   // Writes everything retained to a new file and goes on there. After a crash meanwhile the old ones
@@ -372,9 +395,13 @@ export class CommitLog {
       }
       this.#goOnWith(fresh);
     } catch (error) {
-      for (const batch of this.#retained.all) if (!batch.isFailed) this.#markFailed(batch);
+      this.#failRetained();
       this.#break("open a fresh log file", error, nowMs);
     }
+  }
+
+  #failRetained(): void {
+    for (const batch of this.#retained.all) if (!batch.isFailed) this.#markFailed(batch);
   }
 
   #goOnWith(fresh: { file: DataFile; handle: FileHandle }): void {

@@ -3,7 +3,7 @@
 // never looks into a file.
 
 import type { DiskError, FileHandle, FileSystem } from "../file_system.ts";
-import { type DataFileKind, dataFileName, parseDataFileName } from "./format.ts";
+import { type DataFileKind, dataFileName, MANIFEST_NAME, parseDataFileName } from "./format.ts";
 
 const OPEN_FOR_READING_MAX = 64;
 const DRAFT_SUFFIX = ".new";
@@ -67,6 +67,13 @@ export class DataFiles {
       this.#add(new DataFile(parsed.kind, parsed.number));
       this.#lastNumber = Math.max(this.#lastNumber, parsed.number);
     }
+  }
+
+  /** Whether the folder has lost what a start needs first; what else is missing goes to `missing`. */
+  look(missing: (file: DataFile) => void): boolean {
+    const names = new Set(this.fs.list(""));
+    for (const file of this.#files.values()) if (!names.has(file.name)) missing(file);
+    return !names.has(MANIFEST_NAME);
   }
 
   /** The files of one kind, lowest number first, as they are now. */

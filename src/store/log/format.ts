@@ -178,6 +178,9 @@ export function deathCauseOf(state: number): DeathCause | null {
 /** Kinds of definitions by their number on disk. */
 export const KINDS = ["exchange", "queue", "binding", "deleted"] as const;
 
+/** Name of the file that says which others count. */
+export const MANIFEST_NAME = "MANIFEST";
+
 /** Name of a data file: `log-00000007`, `snapshot-00000009`, `segment-00000008`. */
 export function dataFileName(kind: DataFileKind, number: number): string {
   return `${kind}-${String(number).padStart(8, "0")}`;

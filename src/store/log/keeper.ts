@@ -11,6 +11,7 @@ import type { CommitLog } from "./commit_log.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import type { Definitions } from "./definitions.ts";
 import { Evictor } from "./evictor.ts";
+import { MANIFEST_NAME } from "./format.ts";
 import type { Holdings } from "./holdings.ts";
 import { type Manifest, writeManifest } from "./manifest.ts";
 import { Mover } from "./mover.ts";
@@ -77,6 +78,8 @@ export class Keeper {
   #emptied: Emptied[] = [];
   /** The file in which a record was freed last. */
   #freedIn: DataFile | undefined = undefined;
+  /** Files that somebody has removed, as far as it has been said. */
+  readonly #missing = new WeakSet<DataFile>();
   /** The file that is being moved out of. */
   #victim: DataFile | null = null;
 
@@ -172,7 +175,10 @@ export class Keeper {
   step(nowMs: number): boolean {
     const { log, arena, discards } = this.#parts;
     this.#removals.step(nowMs);
-    if (this.#room.check(nowMs, log.appendedBytes)) this.#maySeekRoom = this.isDiskLow;
+    if (this.#room.check(nowMs, log.appendedBytes)) {
+      this.#maySeekRoom = this.isDiskLow;
+      this.#lookForFiles();
+    }
     this.#removeEmptied();
     // A broken log has not written all that memory holds, so nothing of it is given up.
     if (log.isBroken) {
@@ -187,7 +193,27 @@ export class Keeper {
     return arena.compact() || isWriting || isFreeing;
   }
 
+  // Somebody may have removed the folder, or files in it. What is open goes on as if they were there.
+  #lookForFiles(): void {
+    const { files, log } = this.#parts;
+    if (log.isLost) return;
+    try {
+      let isLost = false;
+      const hasNoManifest = files.look((file) => {
+        isLost ||= file === log.file;
+        if (this.#missing.has(file)) return;
+        this.#missing.add(file);
+        this.#report(`find ${file.name}`, new DiskError("ENOENT", file.name));
+      });
+      if (isLost) log.lose(new DiskError("ENOENT", log.file.name));
+      else if (hasNoManifest) log.lose(new DiskError("ENOENT", MANIFEST_NAME));
+    } catch (error) {
+      this.#report("look for the data files", error);
+    }
+  }
+
   #seekRescue(nowMs: number): void {
+    if (this.#parts.log.isLost) return;
     try {
       this.#rescue.step(nowMs);
     } catch (error) {

@@ -5,10 +5,9 @@
 import { decodeText, encodeText } from "../../lib/text.ts";
 import { checksum } from "../checksum.ts";
 import { DiskError, type FileSystem } from "../file_system.ts";
-import { FORMAT_VERSION, FORMAT_VERSION_MIN } from "./format.ts";
+import { FORMAT_VERSION, FORMAT_VERSION_MIN, MANIFEST_NAME } from "./format.ts";
 
-const NAME = "MANIFEST";
-const NAME_NEW = "MANIFEST.new";
+const NAME_NEW = `${MANIFEST_NAME}.new`;
 const LENGTH_MAX = 4096;
 
 /** What a manifest says. */
@@ -42,7 +41,7 @@ export class StoreFormatError extends Error {
 export function readManifest(fs: FileSystem): Manifest | null {
   let bytes: Uint8Array;
   try {
-    const handle = fs.open(NAME, "read");
+    const handle = fs.open(MANIFEST_NAME, "read");
     bytes = handle.readNow(0, LENGTH_MAX);
     handle.close();
   } catch (error) {
@@ -78,7 +77,7 @@ export function writeManifest(fs: FileSystem, manifest: Manifest): void {
   } finally {
     handle.close();
   }
-  fs.rename(NAME_NEW, NAME);
+  fs.rename(NAME_NEW, MANIFEST_NAME);
   fs.syncFolder("");
 }
 

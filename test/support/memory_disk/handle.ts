@@ -24,6 +24,8 @@ export interface DiskAccess {
   interruptedLength(length: number): number;
   /** Says that a file has grown or shrunk, and how long it was. */
   resized(content: FileContent, byteLength: number): void;
+  /** Whether no name leads to it any more. */
+  isRemoved(content: FileContent): boolean;
   /** Throws when the disk has crashed. */
   alive(): void;
   /** Says that a handle is no longer open. */
@@ -77,7 +79,8 @@ export class MemoryHandle implements FileHandle {
     this.#disk.later(() => {
       if (code === null) this.#content.synced(covered);
       else this.#content.dropped(covered);
-      done(code === null ? null : new DiskError(code, this.path));
+      const failure = code ?? (this.#disk.isRemoved(this.#content) ? "ENOENT" : null);
+      done(failure === null ? null : new DiskError(failure, this.path));
     });
   }
 
