@@ -39,7 +39,7 @@ export class TestManagement {
   readonly app: ManagementApp;
   monotonicMs = 0;
   turnCount = 0;
-  /** How long the API wanted to pause, one time after the other; nothing waits. */
+  /** How long the API wanted to pause, rounds between slices left out; nothing waits. */
   readonly pausesMs: number[] = [];
   residentBytes = 123_456;
   storage: StorageInfo | null = null;
@@ -73,7 +73,7 @@ export class TestManagement {
       monotonicMs: () => this.monotonicMs,
       nowMs: () => this.test.nowMs,
       pause: (delayMs) => {
-        this.pausesMs.push(delayMs);
+        if (delayMs > 0) this.pausesMs.push(delayMs);
         return this.pause(delayMs);
       },
       residentBytes: () => this.residentBytes,
