@@ -85,6 +85,9 @@ export class Recovered implements BatchVisitor {
   isSnapshotWhole = false;
   #file = 0;
   #batch = 0;
+  /** Pages of the snapshot, by rising batch, and how many of them the log has caught up with. */
+  readonly #toldPages: { readonly queueId: number; readonly page: RecoveredPage }[] = [];
+  #toldCount = 0;
   readonly #row = emptyRow();
   #lastQueueId = -1;
   #lastQueue: RecoveredQueue | null = null;
@@ -101,6 +104,7 @@ export class Recovered implements BatchVisitor {
   apply(bytes: Uint8Array, batch: BatchPlace, file: DataFile): void {
     this.#file = file.number;
     this.#batch = batch.number;
+    if (file.kind === "log") this.#tellPages(batch.number);
     this.lastBatch = Math.max(this.lastBatch, batch.number);
     this.lastTimeMs = Math.max(this.lastTimeMs, batch.timeMs);
     this.#reader.read(bytes, batch, this);
@@ -230,6 +234,10 @@ export class Recovered implements BatchVisitor {
     const queue = this.queue(queueId);
     const { positions, pages } = queue;
     queue.lastPosition = Math.max(queue.lastPosition, place.last);
+    if (runs.length === 0) {
+      this.#toldPages.push({ queueId, page: { ...place, since: this.#batch } });
+      return;
+    }
     let position = place.first;
     for (let run = 0; run < runs.length; run += 2) {
       position += runs[run]!;
@@ -239,10 +247,42 @@ export class Recovered implements BatchVisitor {
     }
     const known = pages.get(place.first);
     if (known !== undefined && known.since > this.#batch) return;
-    // A snapshot, which has no runs, tells of its pages twice. Where another page begins at the position
-    // by then, the log says how the first became that one.
-    if (known !== undefined && runs.length === 0) return;
     pages.set(place.first, { ...place, since: this.#batch });
+  }
+
+  // A page that the snapshot tells of is there from the batch on that was open then. Earlier another one
+  // may have begun at its position, of which the log has more to say.
+  #tellPages(batch: number): void {
+    const told = this.#toldPages;
+    for (; this.#toldCount < told.length; this.#toldCount++) {
+      const { queueId, page } = told[this.#toldCount]!;
+      if (page.since > batch) return;
+      const { pages } = this.queue(queueId);
+      if (!pages.has(page.first)) pages.set(page.first, page);
+    }
+  }
+
+  // Of deleted queues only what is on its way to their dead-letter exchange is left.
+  #dropUndefinedQueues(): void {
+    const defined = idsOf(this.definitions.queue);
+    const deleted = idsOf(this.definitions.deleted);
+    for (const [queueId, { positions, pages }] of this.queues) {
+      if (defined.has(queueId)) continue;
+      if (!deleted.has(queueId)) {
+        this.queues.delete(queueId);
+        continue;
+      }
+      pages.clear();
+      positions.each((position, row) => {
+        if (deathCauseOf(this.rows.stateOf(row)) === null) positions.remove(position);
+      });
+    }
+  }
+
+  /** Everything has been read. */
+  finish(): void {
+    this.#tellPages(Infinity);
+    this.#dropUndefinedQueues();
   }
 
   // What cannot be read of a page is reported.
@@ -358,7 +398,7 @@ export function recover(files: DataFiles, manifest: Manifest, repair: Repair): R
   recovered.lastBatch = Math.max(recovered.lastBatch, replay.lastBatch);
   recovered.damages.push(...replay.damages);
   recovered.cuts.push(...replay.cuts);
-  dropUndefinedQueues(recovered);
+  recovered.finish();
   return recovered;
 }
 
@@ -381,24 +421,6 @@ function readSnapshot(files: DataFiles, manifest: Manifest, recovered: Recovered
   recovered.damages.push(...scan.damages);
   if (!recovered.isSnapshotWhole) {
     recovered.damages.push({ file: file.name, offset: scan.byteLength, what: "cut short" });
-  }
-}
-
-// Of deleted queues only what is on its way to their dead-letter exchange is left.
-function dropUndefinedQueues(recovered: Recovered): void {
-  const { queues, definitions, rows } = recovered;
-  const defined = idsOf(definitions.queue);
-  const deleted = idsOf(definitions.deleted);
-  for (const [queueId, { positions, pages }] of queues) {
-    if (defined.has(queueId)) continue;
-    if (!deleted.has(queueId)) {
-      queues.delete(queueId);
-      continue;
-    }
-    pages.clear();
-    positions.each((position, row) => {
-      if (deathCauseOf(rows.stateOf(row)) === null) positions.remove(position);
-    });
   }
 }
 
