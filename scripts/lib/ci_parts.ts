@@ -4,6 +4,7 @@
 import { guardSpeed } from "../../bench/short/guard.ts";
 import { checkReadme } from "../check_readme.ts";
 import { startFromBareClone, testFromBareClone } from "./bare_clone.ts";
+import { runBesideRabbitMq } from "./beside_rabbitmq.ts";
 import { runCoreHosts } from "./core_hosts.ts";
 import { runDistTests } from "./dist_tests.ts";
 import { GATES, runGates, SIMULATIONS } from "./gates.ts";
@@ -47,6 +48,7 @@ export const PARTS: readonly Part[] = [
     after: "gates",
     run: () => runDistTests(NODE_DIST, true),
   },
+  { name: "sequences beside RabbitMQ", run: runBesideRabbitMq },
   { name: "starts in one clone, in any order", run: counted(startFromBareClone) },
   { name: "examples of README and docs", run: () => checkReadme() },
   {

@@ -1,0 +1,37 @@
+// The differential fuzzer: random sequences of methods against Reprise and RabbitMQ, side by side.
+//   deno task fuzz:rabbitmq [--count=10000] [--seed=1] [--seconds=…] [--keep-going]
+// Prints the seed and the shrunk sequence of each difference; exits with 1 when there was one.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fuzz } from "./fuzz.ts";
+import { hasRabbitMq } from "./rabbitmq.ts";
+
+function option(name: string, otherwise: string): string {
+  const found = process.argv.find((arg) => arg.startsWith(`--${name}=`));
+  return found?.slice(name.length + 3) ?? otherwise;
+}
+
+if (!hasRabbitMq()) {
+  console.log("RabbitMQ is not installed here: apt-get install rabbitmq-server");
+  process.exit(2);
+}
+const folder = mkdtempSync(join(tmpdir(), "reprise-fuzz-"));
+const result = await fuzz({
+  folder,
+  count: Number(option("count", "10000")),
+  seed: Number(option("seed", "1")),
+  secondsMax: Number(option("seconds", "Infinity")),
+  keepsGoing: process.argv.includes("--keep-going"),
+  report: (line) => console.log(line),
+});
+for (const [kind, count] of [...result.said].sort(([, a], [, b]) => b - a)) {
+  console.log(`${count}`.padStart(8), kind);
+}
+rmSync(folder, { recursive: true, force: true });
+console.log(
+  `${result.programCount} sequences, ${result.methodCount} methods, ${result.differenceCount} differences`,
+);
+process.exit(result.differenceCount === 0 ? 0 : 1);

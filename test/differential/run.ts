@@ -1,0 +1,327 @@
+// Runs one program on two brokers in lockstep and says where they differ. After each step both come to
+// rest, and what each channel has been told is compared: answers in order, deliveries of each consumer in
+// order, returns in order, confirms by tag. Deliveries are named by message: tags may differ where a
+// broker mixes the deliveries of several consumers in another order.
+
+import * as M from "../../src/amqp/methods_gen.ts";
+import { joined } from "../support/amqp_client.ts";
+import { frames, type Sent } from "./frames.ts";
+import { Line } from "./line.ts";
+import { CHANNEL_COUNT, EXCHANGE_TYPES, type Op, type Program, type Step } from "./program.ts";
+import { type Seen, View } from "./view.ts";
+
+/** A broker under comparison. */
+export interface Target {
+  readonly name: string;
+  readonly port: number;
+  /** Resolves when the broker has nothing left to do. */
+  rest(): Promise<void>;
+}
+
+/** How a program went. */
+export interface Outcome {
+  /** What differs, or null. */
+  difference: string | null;
+  /** Methods that were sent, and steps that were compared. */
+  methodCount: number;
+  stepCount: number;
+  /** What Reprise said, by kind, and how often. */
+  said: Map<string, number>;
+}
+
+// The stream of a client that vanishes is closed by the system at once; the broker hears of it a moment
+// later.
+const VANISH_MS = 30;
+// RabbitMQ expires by a timer even what is over at once.
+const EXPIRY_MS = 15;
+
+/** Runs a program on both brokers, up to the first difference. */
+export async function runProgram(program: Program, targets: readonly Target[]): Promise<Outcome> {
+  const sides = targets.map((target) => new Side(target, program));
+  const outcome: Outcome = {
+    difference: null,
+    methodCount: 0,
+    stepCount: 0,
+    said: new Map(),
+  };
+  try {
+    for (const step of program.steps) {
+      const difference = await runStep(step, sides, outcome);
+      outcome.stepCount++;
+      if (difference === null) continue;
+      if (difference !== "") outcome.difference = `step ${outcome.stepCount}: ${difference}`;
+      break;
+    }
+  } finally {
+    await Promise.all(sides.map((side) => side.cleanUp()));
+  }
+  return outcome;
+}
+
+// Null when both agree, a text when they do not, empty when the program cannot be followed any further.
+async function runStep(step: Step, sides: Side[], outcome: Outcome): Promise<string | null> {
+  const { channel, ops } = step;
+  await Promise.all(sides.map((side) => side.ensureOpen(channel)));
+  const [op] = ops;
+  const consumes = sides[0]!.views[channel]!.consumers.size > 0 ||
+    ops.some(({ kind }) => kind === "consume");
+  if (op?.kind === "disconnect") {
+    await Promise.all(sides.map((side) => side.disconnect(channel, op.politely)));
+    outcome.methodCount++;
+  } else {
+    outcome.methodCount += await sendStep(step, sides);
+  }
+  // What was on its way to a channel that ends amid other methods is lost or returned, as it comes,
+  // and may have gone to others by now.
+  const endsAmid = ops.length > 1 && sides[0]!.views[channel]!.isRefused;
+  const isConnection = sides[0]!.views[channel]!.isConnectionRefused;
+  const unsure = (index: number) =>
+    endsAmid && (index === channel || consumes || (isConnection && index >> 1 === channel >> 1));
+  const seen = sides.map((side) => side.takeSeen());
+  for (const one of seen[0]!) count(outcome.said, one);
+  const difference = compare(sides, seen, unsure);
+  if (difference !== null) return difference;
+  return endsAmid && (consumes || isConnection) ? "" : null;
+}
+
+async function sendStep({ channel, ops, cuts }: Step, sides: Side[]): Promise<number> {
+  const batches: Uint8Array[][] = sides.map(() => []);
+  let count = 0;
+  for (const op of ops) {
+    const sent = resolve(op, sides.map((side) => side.views[channel]!));
+    if (sent === null) continue;
+    sides.forEach((side, index) => batches[index]!.push(side.frames(channel, op, sent[index]!)));
+    count++;
+  }
+  const step = { channel, ops, cuts };
+  await Promise.all(sides.map((side, index) => side.send(step, joined(batches[index]!))));
+  return count;
+}
+
+// --- one broker
+
+class Side {
+  readonly target: Target;
+  readonly program: Program;
+  readonly lines: (Line | null)[] = [null, null];
+  readonly views: View[] = Array.from({ length: CHANNEL_COUNT }, () => new View());
+  #messageCount = 0;
+
+  constructor(target: Target, program: Program) {
+    this.target = target;
+    this.program = program;
+  }
+
+  async #line(index: number): Promise<Line> {
+    const found = this.lines[index]!;
+    if (found !== null && !found.isEnded && !found.isClosing) return found;
+    if (found !== null) await found.end(false);
+    const line = await Line.connect(this.target.port);
+    this.lines[index] = line;
+    const [first, second] = this.views.slice(index * 2, index * 2 + 2);
+    for (const view of [first!, second!]) view.reset();
+    line.observe = (incoming) => {
+      const { channel } = incoming;
+      if (channel > 0) this.views[index * 2 + channel - 1]!.observe(incoming);
+      else if (incoming.key === M.CONNECTION_CLOSE) {
+        for (const view of [first!, second!]) view.observe(incoming);
+      }
+    };
+    return line;
+  }
+
+  async ensureOpen(channel: number): Promise<void> {
+    const line = await this.#line(channel >> 1);
+    const number = numberOf(channel);
+    const view = this.views[channel]!;
+    if (line.open.has(number)) return;
+    view.reset();
+    await line.openChannel(number);
+  }
+
+  frames(channel: number, op: Op, sent: Sent): Uint8Array {
+    const id = op.kind === "publish" ? ++this.#messageCount : 0;
+    const { program } = this;
+    return frames(op, sent, {
+      program,
+      view: this.views[channel]!,
+      channel: numberOf(channel),
+      id,
+    });
+  }
+
+  /** Sends what a step has for a channel and waits until everything it causes has come. */
+  async send(step: Step, bytes: Uint8Array): Promise<void> {
+    const { channel, cuts } = step;
+    const line = this.lines[channel >> 1]!;
+    const view = this.views[channel]!;
+    await line.sendCut(bytes, cuts);
+    // A channel that closes or commits takes no other method meanwhile.
+    if (!step.ops.some(endsTalk)) await line.fence([numberOf(channel)]);
+    await line.until(() => view.isDone);
+    if (mayExpire(step, this.program)) await pause(EXPIRY_MS);
+    await this.settle();
+  }
+
+  /** Lets the broker come to rest and takes in what it has for any channel. */
+  async settle(): Promise<void> {
+    await this.target.rest();
+    await Promise.all(
+      this.lines.map((line) => line?.isEnded === false ? line.fence(line.open) : null),
+    );
+  }
+
+  async disconnect(channel: number, politely: boolean): Promise<void> {
+    await this.lines[channel >> 1]!.end(politely);
+    for (const index of [channel & ~1, channel | 1]) this.views[index]!.reset();
+    await pause(VANISH_MS);
+    await this.settle();
+  }
+
+  takeSeen(): Seen[] {
+    return this.views.map((view) => {
+      if (!view.isDone) {
+        view.seen.broken.push(
+          `${view.owed} answers and ${view.unconfirmed.size} confirms are missing`,
+        );
+      }
+      return view.takeSeen();
+    });
+  }
+
+  async cleanUp(): Promise<void> {
+    for (const line of this.lines) await line?.end(true);
+    await pause(VANISH_MS);
+    await this.target.rest();
+    const line = await Line.connect(this.target.port);
+    await line.openChannel(1);
+    for (const { name } of this.program.queues) line.send(M.QUEUE_DELETE, 1, { queue: name });
+    for (const exchange of Object.keys(EXCHANGE_TYPES)) {
+      line.send(M.EXCHANGE_DELETE, 1, { exchange });
+    }
+    await line.fence([1]);
+    await line.end(true);
+  }
+}
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+function endsTalk(op: Op): boolean {
+  return op.kind === "close" || (op.kind === "tx" && op.what === "commit");
+}
+
+function mayExpire({ ops }: Step, { queues }: Program): boolean {
+  const hasTimeToLive = queues.some(({ args }) => "x-message-ttl" in args);
+  return hasTimeToLive || ops.some((op) => op.kind === "publish" && op.expires);
+}
+
+function numberOf(channel: number): number {
+  return (channel & 1) + 1;
+}
+
+// --- what a method means on each side
+
+// What each side sends for a method that names a delivery; null when there is none to name.
+function resolve(op: Op, views: readonly View[]): Sent[] | null {
+  if (op.kind === "settle-all") return views.map(() => ({ tag: 0, multiple: true }));
+  if (op.kind !== "settle") return views.map(() => ({ tag: 0, multiple: false }));
+  const [first] = views;
+  const candidates = [...first!.unsettled];
+  if (candidates.length === 0) return null;
+  const [, { key }] = candidates[Math.floor(op.pick * candidates.length)]!;
+  const tags = views.map((view) => tagOf(view, key));
+  if (tags.includes(-1)) return null;
+  const isSame = op.multiple && coversTheSame(views, tags);
+  return tags.map((tag) => ({ tag, multiple: isSame }));
+}
+
+function tagOf(view: View, key: string): number {
+  for (const [tag, one] of view.unsettled) if (one.key === key) return tag;
+  return -1;
+}
+
+// Up to a tag there may be other deliveries on the other side, where those of several consumers mix.
+function coversTheSame(views: readonly View[], tags: readonly number[]): boolean {
+  const covered = views.map((view, index) => {
+    const keys = [...view.unsettled].filter(([tag]) => tag <= tags[index]!).map(([, { key }]) =>
+      key
+    );
+    return keys.sort().join();
+  });
+  return covered.every((one) => one === covered[0]);
+}
+
+// --- what was said
+
+function count(said: Map<string, number>, seen: Seen): void {
+  const add = (kind: string) => said.set(kind, (said.get(kind) ?? 0) + 1);
+  for (const answer of seen.answers) add(kindOf(answer));
+  for (const list of Object.values(seen.deliveries)) for (const _ of list) add("basic.deliver");
+  for (const _ of seen.returns) add("basic.return");
+  for (const outcome of Object.values(seen.confirms)) add(`confirm ${outcome}`);
+  for (const _ of seen.cancels) add("basic.cancel");
+}
+
+// Closes by their text without names and values, other answers by their method.
+function kindOf(answer: string): string {
+  if (!/^(channel|connection)\.close /.test(answer)) return answer.split(" ", 1)[0]!;
+  return answer.replace(/ for (queue|exchange).*| \(.*/, "").replaceAll(/'[^']*'/g, "'…'")
+    .replaceAll(/tag \d+/g, "tag …");
+}
+
+// --- comparison
+
+function compare(
+  sides: Side[],
+  seen: Seen[][],
+  isUnsure: (channel: number) => boolean,
+): string | null {
+  const lines: string[] = [];
+  for (let channel = 0; channel < CHANNEL_COUNT; channel++) {
+    const both = seen.map((one) => one[channel]!);
+    const textOf = isUnsure(channel) ? textOfUnsure : textOfAll;
+    if (textOf === textOfAll) {
+      both.forEach(({ broken }, index) => {
+        const { name } = sides[index]!.target;
+        for (const what of broken) lines.push(`channel ${channel}, ${name}: ${what}`);
+      });
+    }
+    const texts = both.map(textOf);
+    if (texts[0] === texts[1]) continue;
+    lines.push(`channel ${channel}:`);
+    texts.forEach((text, index) => lines.push(`  ${sides[index]!.target.name}: ${text}`));
+  }
+  return lines.length === 0 ? null : lines.join("\n");
+}
+
+function textOfUnsure(seen: Seen): string {
+  return JSON.stringify({ answers: answersOf(seen), returns: seen.returns });
+}
+
+function textOfAll(seen: Seen): string {
+  const { returns, confirms } = seen;
+  const cancels = seen.cancels.sort();
+  const consumers = seen.answers.filter(comesFromQueue).sort();
+  const deliveries = Object.fromEntries(Object.entries(seen.deliveries).sort());
+  const answers = answersOf(seen);
+  return JSON.stringify({ answers, consumers, returns, cancels, deliveries, confirms });
+}
+
+function answersOf({ answers }: Seen): string[] {
+  return answers.map((answer, index) => index === 0 ? answer : withoutCounts(answer))
+    .filter((one) => !comesFromQueue(one));
+}
+
+// These are sent by the queue, past the other answers of its channel.
+function comesFromQueue(answer: string): boolean {
+  return answer.startsWith("basic.consume-ok") || answer.startsWith("basic.cancel-ok");
+}
+
+// RabbitMQ reads the counts of a declare past what the queue has still to handle.
+function withoutCounts(answer: string): string {
+  return answer.startsWith("queue.declare-ok")
+    ? answer.replace(/ (messageCount|consumerCount)=\d+/g, "")
+    : answer;
+}
