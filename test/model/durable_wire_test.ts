@@ -109,6 +109,12 @@ function fleeting(): { life: DurableNode; channel: ClientChannel; other: ClientC
   return { life, channel, other: channelOf(life) };
 }
 
+const REMOVALS_OF_KEPT: readonly [string, number, object][] = [
+  ["queue.delete-ok", M.QUEUE_DELETE, { queue: "q" }],
+  ["exchange.delete-ok", M.EXCHANGE_DELETE, { exchange: "x" }],
+  ["queue.unbind-ok", M.QUEUE_UNBIND, { queue: "q", exchange: "x", routingKey: "k" }],
+];
+
 for (const [answer, method, args] of REMOVALS) {
   Deno.test(`${answer} for what is not kept does not wait for what others declare`, () => {
     const { life, channel, other } = fleeting();
@@ -149,6 +155,20 @@ Deno.test("a declare that the disk refuses closes its connection with 506", () =
   const { args } = channel.client.expect(M.CONNECTION_CLOSE, 0);
   assertEquals((args as M.ConnectionClose).replyCode, 506);
 });
+
+for (const [answer, method, args] of REMOVALS_OF_KEPT) {
+  Deno.test(`${answer} is not sent for what the disk refuses to forget: 506`, () => {
+    const life = new DurableNode();
+    const channel = channelOf(life);
+    channel.queue("q", {}, DURABLE);
+    channel.exchange("x", "direct", DURABLE);
+    channel.bind("q", "x", "k");
+    life.disk.failNext("write", "EIO", "log-");
+    channel.send(method, { arguments: new Map(), ...args });
+    const { args: close } = channel.client.expect(M.CONNECTION_CLOSE, 0);
+    assertEquals((close as M.ConnectionClose).replyCode, 506);
+  });
+}
 
 Deno.test("while no log file takes writes, new definitions are refused to everybody and old ones work", () => {
   const life = new DurableNode();

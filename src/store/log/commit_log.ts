@@ -10,6 +10,7 @@
 // fresh file as soon as one takes it. A sync that fails is never tried again on the same file, because
 // the system may have dropped the pages: what it should have made safe goes to a fresh file as well.
 
+import { assert } from "../../lib/assert.ts";
 import { EMPTY_BYTES } from "../../lib/bytes.ts";
 import { DiskError, type FileHandle } from "../file_system.ts";
 import { BatchWriter, renameFile } from "./batch_writer.ts";
@@ -243,6 +244,8 @@ export class CommitLog {
     const { out } = this.batch;
     const safe = this.#isSynced ? this.storedBatch : this.#recoveredBatch;
     const chain = { previous: this.lastBatch, safe, file: this.#file.number };
+    assert(chain.safe < this.openBatch, "a batch is said to be safe that was not written");
+    assert(chain.previous < this.openBatch, "a batch is written twice");
     this.batch.finish(this.openBatch, nowMs, chain);
     this.lastBatch = this.openBatch;
     const retained: Retained = {

@@ -21,6 +21,8 @@ export class DataFile {
   isPinned = false;
   /** Pages in it that will count once they are safe. */
   draftCount = 0;
+  /** The batch that took out the last that was alive in it. */
+  emptiedBatch = 0;
   /** Last batch that took a page in it apart: reading that batch again needs the page's index. */
   unpagedBatch = 0;
   /** Something in it could not be moved; not tried again before this time. */

@@ -2,6 +2,7 @@
 // needs any more, records that keep an otherwise dead file, memory, and the room left on the disk. It
 // decides when; how is in the files it calls.
 
+import { assert } from "../../lib/assert.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";
 import { DiskError } from "../file_system.ts";
@@ -10,6 +11,7 @@ import type { Lane } from "../lane.ts";
 import type { CommitLog } from "./commit_log.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import type { Definitions } from "./definitions.ts";
+import { EmptiedFiles } from "./emptied_files.ts";
 import { Evictor } from "./evictor.ts";
 import { MANIFEST_NAME } from "./format.ts";
 import type { Holdings } from "./holdings.ts";
@@ -47,12 +49,6 @@ export interface KeeperParts {
   sizes: StoreSizes;
 }
 
-/** A file without live records, and the batch that says so. */
-interface Emptied {
-  file: DataFile;
-  batch: number;
-}
-
 /** Keeps a data folder small and recoverable. */
 export class Keeper {
   readonly #parts: KeeperParts;
@@ -75,7 +71,7 @@ export class Keeper {
   #snapshotBytes = 0;
   /** Bytes of files that wait for the next snapshot to be removed. */
   #heldBackBytes = 0;
-  #emptied: Emptied[] = [];
+  readonly #emptied: EmptiedFiles;
   /** The file in which a record was freed last. */
   #freedIn: DataFile | undefined = undefined;
   /** Files that somebody has removed, as far as it has been said. */
@@ -96,6 +92,11 @@ export class Keeper {
       reserveBytes: parts.sizes.reserveBytes,
     });
     this.#removals = new Removals(parts.files, (what, error) => this.#report(what, error));
+    this.#emptied = new EmptiedFiles({
+      log: parts.log,
+      isNeeded: (file) => this.#isInLogToReplay(file),
+      remove: (file) => this.#removals.add(file),
+    });
     this.#victims = new Victims({ ...parts, room: this.#room });
     const { segments, pages } = parts.paging;
     this.#source = new HoldingsSource({ ...parts, pages });
@@ -134,7 +135,7 @@ export class Keeper {
 
   /** Nothing alive is in the file any more. */
   emptied(file: DataFile): void {
-    this.#emptied.push({ file, batch: this.#parts.log.openBatch });
+    this.#emptied.add(file);
   }
 
   /** A record that was in no file is no more. */
@@ -151,6 +152,7 @@ export class Keeper {
     if (file === undefined) return;
     file.liveRecords--;
     file.liveBytes -= holdings.recordBytesOf(ref);
+    assert(file.liveRecords >= 0 && file.liveBytes >= 0, `${file.name} loses more than is in it`);
     if (file.liveRecords === 0) this.emptied(file);
   }
 
@@ -179,7 +181,7 @@ export class Keeper {
       this.#maySeekRoom = this.isDiskLow;
       this.#lookForFiles();
     }
-    this.#removeEmptied();
+    this.#emptied.step();
     // A broken log has not written all that memory holds, so nothing of it is given up.
     if (log.isBroken) {
       this.#seekRescue(nowMs);
@@ -307,6 +309,9 @@ export class Keeper {
       lastBatch: snapshot.lastBatch,
       fromLog: snapshot.fromLog,
     };
+    const { lastBatch, fromLog } = this.#manifest;
+    const isLater = manifest.lastBatch >= lastBatch && manifest.fromLog >= fromLog;
+    assert(isLater, `${snapshot.file.name} is older than the snapshot before it`);
     if (this.#snapshot === snapshot) this.#snapshot = null;
     else if (this.#snapshot !== null) this.#dropSnapshot(this.#snapshot);
     try {
@@ -330,6 +335,8 @@ export class Keeper {
   }
 
   #dropSnapshot(snapshot: SnapshotWriter): void {
+    const { file } = snapshot;
+    assert(file.number !== this.#manifest.snapshot, `${file.name} goes, which the manifest names`);
     if (this.#snapshot === snapshot) this.#snapshot = null;
     snapshot.abandon();
     this.#removals.add(snapshot.file);
@@ -362,24 +369,8 @@ export class Keeper {
   #collectEmpty(): void {
     const { files } = this.#parts;
     for (const file of [...files.ofKind("log"), ...files.ofKind("segment")]) {
-      if (file.liveRecords === 0) this.emptied(file);
+      if (file.liveRecords === 0) this.#emptied.addFound(file);
     }
-  }
-
-  #removeEmptied(): void {
-    if (this.#emptied.length === 0) return;
-    const { log } = this.#parts;
-    const kept: Emptied[] = [];
-    for (const emptied of this.#emptied) {
-      const { file, batch } = emptied;
-      if (file.liveRecords > 0 || file.draftCount > 0 || file.isPinned) continue;
-      if (this.#isInLogToReplay(file)) continue;
-      // What emptied the file must be on disk before the file goes.
-      if (batch <= log.storedBatch) this.#removals.add(file);
-      else kept.push(emptied);
-    }
-    this.#emptied = kept;
-    if (kept.length > 0) log.wantSync();
   }
 
   // Reading the log again needs the log itself, and the index of every page that it takes apart.

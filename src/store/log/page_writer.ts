@@ -1,6 +1,7 @@
 // Builds pages: a stretch of a queue's messages with an index in front (see format.ts). The pager
 // gives it the messages one by one, in order of position; it knows bytes, not lanes or files.
 
+import { assert } from "../../lib/assert.ts";
 import { ByteWriter } from "../../lib/byte_writer.ts";
 import { EMPTY_BYTES, putF64, putU32 } from "../../lib/bytes.ts";
 import { checksum } from "../checksum.ts";
@@ -67,6 +68,7 @@ export class PageWriter {
   add(message: PagedMessage, view: RecordView): void {
     const { position, endMs } = message;
     const bodyBytes = view.bodyEnd - view.bodyStart;
+    assert(this.count === 0 || position > this.last, "positions in a page do not rise");
     const before = this.#records.out.byteCount;
     this.#records.record(view);
     this.#row(message, view, this.#records.out.byteCount - before);

@@ -1,6 +1,7 @@
 // The batches of the commit log that are not safe yet, in their order, with their bytes: until they are,
 // the log may have to write them again to a fresh file. CommitLog owns it; nothing here touches a file.
 
+import { assert } from "../../lib/assert.ts";
 import type { BufferPool } from "./buffer_pool.ts";
 import type { DataFile } from "./data_files.ts";
 
@@ -68,6 +69,8 @@ export class RetainedBatches {
 
   /** Adds the last batch. */
   add(batch: Retained): void {
+    const last = this.#batches.at(-1);
+    assert(last === undefined || batch.number > last.number, "numbers of batches do not rise");
     batch.buffer = this.#buffers.keep(batch.buffer, batch.byteCount);
     this.#batches.push(batch);
     this.byteCount += batch.byteCount;

@@ -72,3 +72,18 @@ Deno.test("more messages than fit into a turn come back in the order of the reje
   t.turn(1);
   assertEquals(takeAll((channel) => t.get(queue, channel)), order);
 });
+
+Deno.test("more messages than fit into a turn come back in the order of the rejects after a restart", () => {
+  const node = new DiskNode();
+  const queue = node.t.queue("q", RETRIES, { durable: true });
+  const count = 10_000;
+  const order = Array.from({ length: count }, (_, index) => (index * 7) % count);
+  publish(node.t, count);
+  node.settle();
+  rejectAll(node.t, queue, order);
+  node.settle();
+  // A start enters them by their positions, and runs some of the timers in each turn.
+  const next = node.restart(5000);
+  next.settle(20);
+  assertEquals(takeAll((channel) => next.get("q", channel)), order);
+});
