@@ -17,6 +17,14 @@ export class ConfigError extends Error {
     return new ConfigError(`${setting}: ${show(value)} is not accepted, use ${accepted}`);
   }
 
+  /** The error for a value that is none of a few words, with the one that was probably meant. */
+  static forWord(setting: string, value: unknown, words: readonly string[]): ConfigError {
+    const slip = typeof value === "string" ? slipOf(value, words) : undefined;
+    const meant = slip === undefined ? "" : ` did you mean ${slip}?`;
+    const accepted = words.join(", ");
+    return new ConfigError(`${setting}: ${show(value)} is not accepted,${meant} use ${accepted}`);
+  }
+
   /** The error for a value that must not be shown. */
   static forSecret(setting: string, accepted: string): ConfigError {
     return new ConfigError(`${setting}: this value is not accepted, use ${accepted}`);

@@ -54,8 +54,12 @@ export function wholeNumber(min: number, max: number): Kind<number> {
 
 /** One of a few words. */
 export function oneOf<T extends string>(words: readonly T[]): Kind<T> {
-  const check = (value: unknown) => words.find((word) => word === value);
-  return kind({ accepted: words.join(", "), ofText: check, ofJson: check });
+  const check = (value: unknown, where: string) => {
+    const found = words.find((word) => word === value);
+    if (found === undefined) throw ConfigError.forWord(where, value, words);
+    return found;
+  };
+  return { accepted: words.join(", "), fromText: check, fromJson: check };
 }
 
 /** Text that is not empty and has no white space in it. */

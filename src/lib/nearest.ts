@@ -38,9 +38,21 @@ export function nearestOf(given: string, names: readonly string[]): string | und
   return nearest;
 }
 
-/** The nearest of `names` if it is near enough to be a slip: at most a third of its letters differ. */
+/** Letters that two names have to share at least at their beginnings. */
+const BEGINNING_MIN = 3;
+
+/**
+ * The name that was probably meant: the nearest if at most a third of its letters differ, else one that
+ * begins like what was given or is the beginning of it.
+ */
 export function slipOf(given: string, names: readonly string[]): string | undefined {
   const nearest = nearestOf(given, names);
   if (nearest === undefined) return undefined;
-  return distanceOf(given, nearest) <= Math.max(1, nearest.length / 3) ? nearest : undefined;
+  if (distanceOf(given, nearest) <= Math.max(1, nearest.length / 3)) return nearest;
+  const wanted = given.toLowerCase();
+  return names.find((name) => {
+    const shorter = Math.min(name.length, given.length);
+    const other = name.toLowerCase();
+    return shorter >= BEGINNING_MIN && (other.startsWith(wanted) || wanted.startsWith(other));
+  });
 }

@@ -8,8 +8,8 @@ import { tooBusy } from "./problems.ts";
 export const SEATS_MAX = 8;
 /** Requests that may wait for a seat. */
 export const WAITING_MAX = 200;
-/** Who has not taken anything for so long may lose the seat. */
-export const IDLE_MS_MAX = 10_000;
+/** Who has not taken anything for so long may lose the seat: less than a waiting client lasts. */
+export const IDLE_MS_MAX = 5_000;
 
 const LOOK_INTERVAL_MS = 1_000;
 

@@ -239,6 +239,8 @@ Deno.test("loadCommand() refuses an unknown flag with the accepted ones", () => 
   );
   assertStringIncludes(message, "--help");
   assertStringIncludes(refusal(["--amqpPort", "1"]), "did you mean --amqp-port?");
+  assertStringIncludes(refusal(["--data-directory", "x"]), "did you mean --data-dir?");
+  assertStringIncludes(refusal(["--log-level=warning"]), '"warning" is not accepted, did you mean');
   assertStringIncludes(refusal(["--nonsense"]), "unknown flag --nonsense, accepted: --bind");
   assertStringIncludes(refusal(["serve"]), "unknown argument serve");
   assertStringIncludes(refusal(["chekc"]), "unknown argument chekc, did you mean check?");
@@ -352,7 +354,7 @@ Deno.test("loadCommand() refuses users with the entry and the rule, and shows no
     ['[{"name": "a", "password": ["hunter2"]}]', 'user 1 ("a"): password: this value is not'],
     [
       '[{"name": "b", "password": "x"}, {"name": "a", "password": "hunter2", "tags": ["adminstrator"]}]',
-      'user 2 ("a"): tags: tag 1: "adminstrator" is not accepted, use administrator, monitoring',
+      'user 2 ("a"): tags: tag 1: "adminstrator" is not accepted, did you mean administrator? use administrator, monitor',
     ],
     ['[{"name": "a", "password": "hunter2", "tags": "monitoring"}]', "use a list of administrator"],
     [

@@ -31,4 +31,7 @@ Deno.test("nearestOf() gives the first of the nearest, slipOf() only one that is
   assertEquals(slipOf("amqpPrt", ["bind", "amqpPort"]), "amqpPort");
   assertEquals(slipOf("port", ["bind", "amqpPort"]), undefined);
   assertEquals(slipOf("x", []), undefined);
+  assertEquals(slipOf("admin", ["monitoring", "administrator"]), "administrator");
+  assertEquals(slipOf("dataDirectory", ["bind", "dataDir"]), "dataDir");
+  assertEquals(slipOf("ad", ["monitoring", "administrator"]), undefined);
 });

@@ -1,6 +1,6 @@
 // Patterns against JavaScript's own regular expressions, and patterns made to take forever.
 
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { LinearPattern, PatternError } from "../../../../src/lib/pattern/linear_pattern.ts";
 import { Prng } from "../../../../src/lib/prng.ts";
 
@@ -83,5 +83,20 @@ Deno.test("LinearPattern refuses what is wrong, too large or not regular", () =>
   const large = ["((a{100}){100}){100}", "(a{1,500}){1,500}", "(".repeat(60), "a".repeat(2000)];
   for (const source of [...wrong.split(" "), ...large]) {
     assertThrows(() => new LinearPattern(source), PatternError, undefined, source.slice(0, 40));
+  }
+});
+
+Deno.test("test() never takes more steps for a character than the pattern says beforehand", () => {
+  const sources = ["(.?){100}(a|b|c){20}z$", "[a-cx-z]{30}", "^a\\b.*(x|yy|\\w+)*$", "", "(a*)*b"];
+  const texts = ["", "a".repeat(200), "abcxyz ".repeat(20), "ÄÖ zzz"];
+  for (const source of sources) {
+    for (const ignoreCase of [false, true]) {
+      const pattern = new LinearPattern(source, { ignoreCase });
+      for (const text of texts) {
+        pattern.test(text);
+        const most = (text.length + 1) * pattern.stepsPerCharacterMax;
+        assert(pattern.lastSteps > 0 && pattern.lastSteps <= most, `${source} on ${text}`);
+      }
+    }
   }
 });
