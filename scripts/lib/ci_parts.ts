@@ -11,7 +11,15 @@ import { GATES, runGates, SIMULATIONS } from "./gates.ts";
 import type { Piece } from "./lanes.ts";
 import { bringTypes } from "./oldest_engine.ts";
 import { runPika } from "./pika.ts";
-import { bunCommand, NODE_DIST, NODE_MIN, nodeCommand, RUNTIMES, VERSIONS } from "./runtimes.ts";
+import {
+  bunCommand,
+  DIST_ENGINES,
+  NODE_DIST,
+  NODE_MIN,
+  nodeCommand,
+  RUNTIMES,
+  VERSIONS,
+} from "./runtimes.ts";
 import { BEHAVIOUR, runTests } from "./suites.ts";
 import { addCheck, emptyTally, type Tally } from "./tally.ts";
 import { pythonWithPika } from "./tools.ts";
@@ -43,10 +51,10 @@ export const PARTS: readonly Part[] = [
   { name: "tests under Bun", run: () => runTests({ runtime: "bun", quiet: true }) },
   { name: "hosts of the timing core", run: () => runCoreHosts() },
   {
-    name: "dist under Node",
+    name: "dist under each runtime",
     // The gates build it.
     after: "gates",
-    run: () => runDistTests(NODE_DIST, true),
+    run: () => runDistTests(DIST_ENGINES, true),
   },
   { name: "sequences beside RabbitMQ", run: runBesideRabbitMq },
   { name: "starts in one clone, in any order", run: counted(startFromBareClone) },

@@ -1,5 +1,5 @@
 // The client suite and the tests of the program and the library from outside, against `dist/`: what
-// people run on a Node that does not run TypeScript. The tests are compiled into a folder of their own,
+// people run on a Node that does not run TypeScript, and what the package has for every runtime. The tests are compiled into a folder of their own,
 // in which src/mod.ts is dist/mod.js and the program is dist/reprise.js. Used by scripts/test_dist.ts and
 // scripts/ci.ts; it builds nothing.
 
@@ -13,9 +13,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { CACHE } from "./packages.ts";
+import { CACHE, installForNode } from "./packages.ts";
 import { run } from "./process.ts";
-import { nodeCommand, ROOT } from "./runtimes.ts";
+import { bunCommand, denoCommand, nodeCommand, ROOT } from "./runtimes.ts";
 import { testFiles } from "./suites.ts";
 import { addCheck, addTally, emptyTally, readJunit, type Tally } from "./tally.ts";
 import { tscCommand } from "./tools.ts";
@@ -53,26 +53,35 @@ async function compile(files: readonly string[]): Promise<string> {
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }\n');
   const library = JSON.stringify(join(DIST, "mod.js"));
   writeFileSync(join(folder, "src/mod.js"), `export * from ${library};\n`);
-  const assertions = join(folder, "node_modules/@std/assert");
-  mkdirSync(assertions, { recursive: true });
-  writeFileSync(join(assertions, "package.json"), '{ "type": "module", "exports": "./mod.js" }\n');
-  const ours = JSON.stringify(join(folder, `${ASSERTIONS}.js`));
-  writeFileSync(join(assertions, "mod.js"), `export * from ${ours};\n`);
+  const assertions = JSON.stringify(join(folder, `${ASSERTIONS}.js`));
+  for (const name of readdirSync(join(folder, "test"), { recursive: true, encoding: "utf8" })) {
+    if (!name.endsWith(".js")) continue;
+    const path = join(folder, "test", name);
+    writeFileSync(path, readFileSync(path, "utf8").replaceAll('"@std/assert"', assertions));
+  }
   return folder;
 }
 
-/** Runs the tests against `dist/` under versions of Node. */
-export async function runDistTests(versions: readonly string[], quiet: boolean): Promise<Tally> {
+/** What runs a compiled file: `deno`, `bun`, or Node by its version. */
+function commandOf(engine: string): string[] {
+  if (engine === "bun") return bunCommand();
+  if (engine !== "deno") return nodeCommand(engine);
+  installForNode();
+  return [...denoCommand(), "run", "-A", "--no-config", "--node-modules-dir=manual"];
+}
+
+/** Runs the tests against `dist/` under versions of Node, `bun` and `deno`, one after another. */
+export async function runDistTests(engines: readonly string[], quiet: boolean): Promise<Tally> {
   const tally = emptyTally();
   if (!existsSync(join(DIST, "reprise.js"))) throw new Error("dist/ is not built");
   const files = testFiles(SUITES);
   const folder = await compile(files);
   try {
     const compiled = files.map((file) => join(folder, file.replace(/\.ts$/, ".js")));
-    for (const version of versions) {
-      const label = `dist under node ${version}`;
-      const report = join(folder, `${version}.xml`);
-      const command = [...nodeCommand(version), join(folder, `${RUNNER}.js`), report, ...compiled];
+    for (const engine of engines) {
+      const label = `dist under ${/^\d/.test(engine) ? `node ${engine}` : engine}`;
+      const report = join(folder, `${engine}.xml`);
+      const command = [...commandOf(engine), join(folder, `${RUNNER}.js`), report, ...compiled];
       const result = await run(command, {
         cwd: folder,
         timeoutMs: TIMEOUT_MS,

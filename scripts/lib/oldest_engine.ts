@@ -38,6 +38,26 @@ export function bringTypes(): string {
 
 const FOREIGN = /^src\/runtime\/(deno|bun)\//;
 
+/** Syntax that the compiler takes for any library, and what Node got during version 20. */
+const NEWER_SYNTAX: readonly RegExp[] = [
+  /^\s*(?:await )?using \w+ =/,
+  /\bfor \((?:await )?(?:const )?using \w+ of\b/,
+  /\bimport\.meta\.(?:dirname|filename|main|resolve)\b/,
+  /\bimport (?:defer|source) /,
+  /\bprocess\.getBuiltinModule\b/,
+  /\bnew WebSocket\(/,
+];
+
+/** Lines of one file with syntax that the oldest engine does not have. */
+export function newerSyntax(path: string, text: string): string[] {
+  if (FOREIGN.test(path)) return [];
+  return text.split("\n").flatMap((line, index) =>
+    NEWER_SYNTAX.some((pattern) => pattern.test(line))
+      ? [`${path}(${index + 1}): ${line.trim()}`]
+      : []
+  );
+}
+
 /** What the files and their imports use that the oldest engine does not have, one line each. */
 export async function newerThanOldest(files: readonly string[]): Promise<string[]> {
   const scratch = mkdtempSync(join(tmpdir(), "reprise-engine-"));

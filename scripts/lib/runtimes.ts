@@ -18,6 +18,9 @@ export const NODE_MIN = "22.18.0";
 /** Versions of Node that `dist/` is tested with: the oldest it is made for, and what people have. */
 export const NODE_DIST: readonly string[] = ["20.0.0", "22.23.5", "24.22.3"];
 
+/** All that `dist/` is tested under. */
+export const DIST_ENGINES: readonly string[] = [...NODE_DIST, "bun", "deno"];
+
 /** A runtime that the project supports. */
 export type RuntimeName = keyof typeof VERSIONS;
 

@@ -6,6 +6,7 @@ import amqplib from "amqplib";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { detectRuntime } from "../../src/runtime/detect.ts";
 import { Program } from "./support/program.ts";
@@ -63,8 +64,8 @@ async function assertStops(program: Program): Promise<void> {
   assertEquals([...stderr.matchAll(/stopping/g)].length, 1, stderr);
 }
 
-// What is tested does not depend on the runtime of the tests.
-if (detectRuntime() === "deno") {
+// What is tested does not depend on the runtime of the tests, and starts no bundle.
+if (detectRuntime() === "deno" && process.env["TEST_DIST"] === undefined) {
   Deno.test("SIGTERM to npx ends the broker that README's first command started", async () => {
     await withCopy(async (folder) => {
       const { program, url } = await start(folder);

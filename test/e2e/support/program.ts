@@ -11,6 +11,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** Folder of the bundles, when it is those that the tests run against; the tests are compiled then. */
 const DIST = process.env["TEST_DIST"];
+const BUNDLED: readonly string[] = ["--no-config", "--node-modules-dir=manual"];
 
 /** How a program is to be started. */
 export interface ProgramOptions {
@@ -147,8 +148,8 @@ function commandFor(
   const path = pathOf(file);
   if (command !== undefined) return [...command, path];
   if (detectRuntime() !== "deno") return [process.execPath, path];
-  const config = `--config=${join(ROOT, "deno.json")}`;
-  return [process.execPath, "run", "--no-check", config, ...denoFlags, path];
+  const config = DIST === undefined ? [`--config=${join(ROOT, "deno.json")}`] : BUNDLED;
+  return [process.execPath, "run", "--no-check", ...config, ...denoFlags, path];
 }
 
 function pathOf(file: string): string {

@@ -4,7 +4,7 @@ import { assertEquals } from "@std/assert";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newerThanOldest } from "../../../scripts/lib/oldest_engine.ts";
+import { newerSyntax, newerThanOldest } from "../../../scripts/lib/oldest_engine.ts";
 
 /** One use of something newer a line. */
 const NEWER = `
@@ -45,4 +45,18 @@ Deno.test("newerThanOldest() finds each use of what the oldest engine does not h
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+Deno.test("newerSyntax() finds what the compiler takes for any library", () => {
+  const text = `const folder = import.meta.dirname;
+  using file = open();
+  await using broker = await Broker.start();
+  for (using one of all) use(one);
+  // a comment about using one = of these
+  const url = import.meta.url;`;
+  const lines = newerSyntax("src/mod.ts", text).map((line) =>
+    line.slice(0, "src/mod.ts(1)".length)
+  );
+  assertEquals(lines, [1, 2, 3, 4].map((line) => `src/mod.ts(${line})`));
+  assertEquals(newerSyntax("src/runtime/deno/net.ts", text), []);
 });
