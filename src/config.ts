@@ -9,6 +9,7 @@ import { applyEnvironment, CONFIG_VARIABLE } from "./config/environment.ts";
 import { applyFile } from "./config/file.ts";
 import { type Flags, readFlags } from "./config/flags.ts";
 import { helpText } from "./config/help.ts";
+import { refuseWhatDoesNotFit } from "./config/memory_split.ts";
 import {
   type Config,
   DEFAULT_DATA_DIR,
@@ -84,6 +85,7 @@ function readConfig(sources: ConfigSources, flags: Flags): Config {
   const isMemory = flags.values.findLast(({ setting }) => setting.name === "memory")?.text;
   const hasFolder = flags.values.some(({ setting }) => setting.name === "data-dir");
   if (isMemory === "true" && hasFolder) throw ConfigError.forBoth("--memory", "--data-dir");
+  refuseWhatDoesNotFit(config.limits, "message-bytes-max");
   return config;
 }
 

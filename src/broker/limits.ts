@@ -50,6 +50,7 @@ export const MEMORY_BYTES_MIN: number = 4 * BLOCK_BYTES;
 const MESSAGE_PART = 8;
 const UNFINISHED_PART = 4;
 const CONTENT_PART = 16;
+const OUTPUT_PART = 4;
 // A connection that has not logged in takes less than half of this on every runtime.
 const HANDSHAKE_BYTES = 65_536;
 const HANDSHAKES_MIN = 64;
@@ -84,6 +85,11 @@ export function withinMemory(limits: Limits): Limits {
 /** Content that all connections have begun above which one of them at a time goes on, bytes. */
 export function contentBytesMax(limits: Limits): number {
   return Math.floor(limits.memoryBytesMax / CONTENT_PART);
+}
+
+/** Output that may wait for all clients together before large messages are held back, bytes. */
+export function outputBytesMax(limits: Limits): number {
+  return Math.floor(limits.memoryBytesMax / OUTPUT_PART);
 }
 
 /** Defaults that suit one small machine. */

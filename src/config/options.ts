@@ -6,6 +6,7 @@ import { type Logger, SILENT_LOGGER } from "../lib/logger.ts";
 import { applyLimits } from "./file.ts";
 import { oneOf, wholeNumber } from "./kinds.ts";
 import { ConfigError } from "./config_error.ts";
+import { refuseWhatDoesNotFit } from "./memory_split.ts";
 import { type Members, type TakeMember, takeMembers } from "./members.ts";
 import { type Config, HOST, PORT, settingNamed } from "./settings.ts";
 
@@ -50,6 +51,7 @@ export function readOptions(options: unknown, config: Config): GivenOptions {
     onFailure: () => {},
   };
   takeMembers(options, membersOf(given), { where: "", what: "option", joint: "." });
+  refuseWhatDoesNotFit(config.limits, "limits.messageBytesMax");
   if (given.startTime !== undefined && given.clock !== "virtual") {
     throw new ConfigError('startTime: only a virtual clock can be set, use clock: "virtual" too');
   }

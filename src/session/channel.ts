@@ -16,6 +16,7 @@ import { Confirms } from "./confirms.ts";
 import type { Connection } from "./connection.ts";
 import type { SessionContext } from "./context.ts";
 import { writeDelivery } from "./delivery_writer.ts";
+import { areLarge } from "./output_gate.ts";
 import { PublishAssembly } from "./publish_assembly.ts";
 import type { Transaction } from "./tx.ts";
 
@@ -87,7 +88,8 @@ export class Channel implements ConsumerChannel {
       this.#waiting.add(consumer);
       return false;
     }
-    return this.connection.hasOutputCapacity();
+    const { readyBytes, readyCount } = consumer.queue;
+    return this.connection.hasOutputCapacity(areLarge(readyBytes, readyCount));
   }
 
   deliver(consumer: Consumer, delivery: Delivery): void {
@@ -109,6 +111,8 @@ export class Channel implements ConsumerChannel {
       connection.failLater(error);
     }
     context.zone.isBroker = true;
+    // What is large counts at once: the same turn may have more of it for others.
+    if (areLarge(delivery.bodyBytes, 1)) connection.memory.report();
   }
 
   /** The consumer has ended. */

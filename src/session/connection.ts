@@ -36,6 +36,7 @@ import { Heartbeat } from "./heartbeat.ts";
 import { HeldMemory } from "./held_memory.ts";
 import { HOLD_LOGIN, HOLD_OUTPUT, Input } from "./input.ts";
 import { Outbox } from "./outbox.ts";
+import { OutputGate } from "./output_gate.ts";
 import type { ClientCapabilities } from "./server_properties.ts";
 import { NO_CAPABILITIES } from "./server_properties.ts";
 import type { Transport, TransportInfo } from "./transport.ts";
@@ -91,7 +92,7 @@ export class Connection implements Owner {
   #postponed: (() => void) | null = null;
   #closeOk: CloseOkSearch | null = null;
   #isTouched = false;
-  #isRefused = false;
+  readonly #gate: OutputGate;
   #endsAfterFlush = false;
   #isReleased = false;
   #failure: unknown = null;
@@ -105,6 +106,7 @@ export class Connection implements Owner {
     this.#transport = transport;
     this.input = new Input(transport, FRAME_MAX_MIN);
     this.outbox = new Outbox(transport, context.pool);
+    this.#gate = new OutputGate(this);
     this.channelMax = limits.channelMax;
     this.frameMax = limits.frameBytesMax;
     this.input.parser.frameMax = FRAME_MAX_MIN;
@@ -196,15 +198,9 @@ export class Connection implements Owner {
     this.context.touched.push(this);
   }
 
-  /** Whether the client takes its output fast enough to be given more. */
-  hasOutputCapacity(): boolean {
-    if (this.#failure !== null) return false;
-    if (this.outbox.waitingBytes <= this.context.limits.outboxBytesMax) return true;
-    if (!this.#isRefused) {
-      this.#isRefused = true;
-      this.context.refused.push(this);
-    }
-    return false;
+  /** Whether the client may be given one more delivery, which may be large. */
+  hasOutputCapacity(isLarge: boolean): boolean {
+    return this.#failure === null && this.#gate.admits(isLarge);
   }
 
   /** The one write of the turn, and what follows from how much the transport took. */
@@ -232,16 +228,6 @@ export class Connection implements Owner {
     this.outbox.drained();
     this.memory.report();
     this.unhold(HOLD_OUTPUT);
-  }
-
-  /** After output has left: consumers that were refused may go on. True when they do. */
-  resumeDeliveries(): boolean {
-    if (!this.#isRefused || this.outbox.waitingBytes > this.context.limits.outboxBytesMax) {
-      return false;
-    }
-    this.#isRefused = false;
-    for (const channel of this.channels) channel?.resume();
-    return true;
   }
 
   // Holds

@@ -7,7 +7,7 @@ import { OutgoingMessage } from "../amqp/hot_frames.ts";
 import { PublishArguments, SettleArguments } from "../amqp/hot_methods.ts";
 import { RawProperties } from "../amqp/raw_properties.ts";
 import type { Broker } from "../broker/broker.ts";
-import { contentBytesMax, type Limits } from "../broker/limits.ts";
+import { contentBytesMax, type Limits, outputBytesMax } from "../broker/limits.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Admission } from "./admission.ts";
 import { BufferPool } from "./buffer_pool.ts";
@@ -17,6 +17,7 @@ import { handleFailure } from "./failure.ts";
 import { HOLD_STORE } from "./input.ts";
 import { Newcomers } from "./newcomers.ts";
 import { unblock } from "./blocking.ts";
+import { type OutputGate, OutputShare } from "./output_gate.ts";
 import type { StoreWait } from "./store_wait.ts";
 import { UnfinishedContent } from "./unfinished_content.ts";
 import { UnreadPeers } from "./unread_peers.ts";
@@ -70,6 +71,7 @@ export class SessionContext {
   readonly pool: BufferPool = new BufferPool();
   readonly admission: Admission;
   readonly unfinished: UnfinishedContent;
+  readonly output: OutputShare;
   readonly unreadPeers: UnreadPeers;
   readonly newcomers: Newcomers;
   timers!: ConnectionTimers;
@@ -84,8 +86,8 @@ export class SessionContext {
   readonly touched: Connection[] = [];
   /** Channels with confirms to send, now or later. */
   readonly confirming: Channel[] = [];
-  /** Connections whose consumers were refused a delivery because of the outbox. */
-  readonly refused: Connection[] = [];
+  /** Of connections whose consumers were refused a delivery because of output that waits. */
+  readonly shutGates: OutputGate[] = [];
   /** Connections that failed while they were written to. */
   readonly failing: Connection[] = [];
   /** Connections that are not read because memory is short. */
@@ -113,6 +115,7 @@ export class SessionContext {
       bytesMax: contentBytesMax(this.limits),
       watchesPeers: this.watchesPeers,
     });
+    this.output = new OutputShare(outputBytesMax(this.limits));
     this.unreadPeers = new UnreadPeers(this.broker, this.zone);
     this.newcomers = new Newcomers(this.broker);
   }
@@ -166,15 +169,15 @@ export class SessionContext {
    * that clients see now has been written.
    */
   flush(): void {
-    const { touched, refused } = this;
+    const { touched, shutGates } = this;
     // A connection that is dropped while others are flushed may be touched once more.
     for (let index = 0; index < touched.length; index++) {
       touched[index]!.flush();
     }
     touched.length = 0;
-    for (let count = refused.length; count > 0; count--) {
-      const connection = refused.shift()!;
-      if (!connection.resumeDeliveries()) refused.push(connection);
+    for (let count = shutGates.length; count > 0; count--) {
+      const gate = shutGates.shift()!;
+      if (!gate.reopen()) shutGates.push(gate);
     }
   }
 

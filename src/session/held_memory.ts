@@ -12,6 +12,8 @@ export class HeldMemory {
   contentBytes = 0;
   readonly #connection: Connection;
   #reportedBytes = 0;
+  /** Of those, the output that waits. */
+  #outputBytes = 0;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -33,7 +35,10 @@ export class HeldMemory {
   /** Tells the broker how much it is now, together with the output that waits. */
   report(): void {
     const { context, outbox } = this.#connection;
-    const bytes = this.contentBytes + outbox.pendingBytes;
+    const outputBytes = outbox.waitingBytes;
+    context.output.bytes += outputBytes - this.#outputBytes;
+    this.#outputBytes = outputBytes;
+    const bytes = this.contentBytes + outputBytes;
     context.broker.extraMemoryBytes += bytes - this.#reportedBytes;
     this.#reportedBytes = bytes;
   }

@@ -128,11 +128,15 @@ function checkReplyTo(channel: Channel, bytes: Uint8Array): void {
 
 /** A body frame came where one was expected. */
 export function receiveBody(channel: Channel, frame: FrameParser): void {
-  const { connection, assembly } = channel;
+  const { context, connection, assembly } = channel;
   connection.methodKey = BASIC_PUBLISH;
   const before = assembly.heldBytes;
   const isComplete = assembly.body(frame.buffer, frame.payloadStart, frame.payloadEnd);
-  if (assembly.heldBytes !== before) connection.memory.changeContent(assembly.heldBytes - before);
+  if (assembly.heldBytes !== before) {
+    connection.memory.changeContent(assembly.heldBytes - before);
+    // What has begun waits like what begins: a body that gets complete takes as much again.
+    if (context.blockReason !== null && !isComplete) block(connection, context.blockReason);
+  }
   if (isComplete) publish(channel);
 }
 

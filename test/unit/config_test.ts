@@ -1,7 +1,7 @@
 // Precedence, refusals and defaults of the configuration.
 
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { DEFAULT_LIMITS } from "../../src/broker/limits.ts";
+import { DEFAULT_LIMITS, MEMORY_BYTES_MIN } from "../../src/broker/limits.ts";
 import { ConfigError, type ConfigSources, defaultConfig, loadCommand } from "../../src/config.ts";
 import { keyOf, SETTINGS, variableOf } from "../../src/config/settings.ts";
 
@@ -175,16 +175,30 @@ function isBytes(key: string): boolean {
   return key.includes("Bytes");
 }
 
+Deno.test("loadCommand() refuses a size of messages that does not fit into their memory", () => {
+  assertEquals(
+    refusal(["--max-memory", "256M", "--message-bytes-max", "13M"]),
+    'message-bytes-max: "13M" is not accepted, use at most 12M, ' +
+      "an eighth of the memory of messages (96M)",
+  );
+  const { limits } = run(["--max-memory", "256M", "--message-bytes-max", "12M"]);
+  assertEquals(limits.messageBytesMax, 12 * 1024 * 1024);
+  // The default is lowered to what fits.
+  run(["--max-memory", "256M"]);
+});
+
 Deno.test("loadCommand() gives messages what --max-memory leaves, or what is said", () => {
   const mib = 1024 * 1024;
-  assertEquals(run(["--max-memory", "1G"]).limits.memoryBytesMax, 896 * mib);
-  assertEquals(run(["--max-memory", "128M"]).limits.memoryBytesMax, 64 * mib);
-  assertStringIncludes(refusal(["--max-memory", "100M"]), "--max-memory: ");
+  assertEquals(run(["--max-memory", "256M"]).limits.memoryBytesMax, 96 * mib);
+  // The least that works: what is left beside the program is the least memory of messages.
+  assertEquals(run(["--max-memory", "156M"]).limits.memoryBytesMax, MEMORY_BYTES_MIN);
+  assertStringIncludes(refusal(["--max-memory", "155M"]), "use an amount of bytes from 156M");
+  assertStringIncludes(refusal(["--memory-bytes-max", "15M"]), "use an amount of bytes from 16M");
   const both = ["--memory-bytes-max", "50000000", "--max-memory", "1G"];
   assertEquals(run(both).limits.memoryBytesMax, 50_000_000);
   const environment = { REPRISE_MEMORY_BYTES_MAX: "50000000", REPRISE_MAX_MEMORY: "1G" };
   assertEquals(run([], environment).limits.memoryBytesMax, 50_000_000);
-  assertEquals(run(["--max-memory", "1G"], environment).limits.memoryBytesMax, 896 * mib);
+  assertEquals(run(["--max-memory", "256M"], environment).limits.memoryBytesMax, 96 * mib);
 });
 
 Deno.test("loadCommand() knows the command that checks a folder", () => {

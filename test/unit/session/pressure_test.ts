@@ -231,3 +231,51 @@ Deno.test("one write per connection and turn, however much there is to say", () 
   assertEquals(channel.deliveries().length, 50);
   assertEquals(channel.confirms(), ["+50*"]);
 });
+
+// A quarter of the memory of messages may be output that waits: here 2 MiB of 8.
+Deno.test("clients that do not read are given no more than the node has room for, together", () => {
+  const node = shortOfMemory();
+  const publisher = node.connect().channel();
+  publisher.queue("large");
+  publisher.queue("small");
+  for (let i = 0; i < 10; i++) publisher.publish("small", KIB);
+  for (let i = 0; i < 7; i++) publisher.publish("large", MIB);
+  const slow = Array.from({ length: 10 }, () => node.connect());
+  for (const client of slow) {
+    const channel = client.channel();
+    client.wire.stopReading();
+    channel.send(M.BASIC_CONSUME, { queue: "large", consumerTag: "c" });
+  }
+  assertGreater(node.broker.extraMemoryBytes, MIB.length);
+  assertLessOrEqual(node.broker.extraMemoryBytes, 3 * MIB.length + 10_000);
+  // Small messages go to whoever has none waiting.
+  const fast = node.connect().channel();
+  fast.consume("small");
+  assertEquals(fast.deliveries().length, 10);
+  // What they take makes room for the next ones.
+  for (let round = 0; round < 7; round++) {
+    for (const client of slow) {
+      client.wire.read();
+      client.wire.stopReading();
+    }
+  }
+  assertEquals(node.queue("large").readyCount, 0);
+});
+
+Deno.test("clients that do not read small messages have less waiting the more of them there are", () => {
+  const node = shortOfMemory();
+  const publisher = node.connect().channel();
+  publisher.queue("q");
+  const slow = Array.from({ length: 8 }, () => node.connect());
+  for (const client of slow) {
+    client.channel().consume("q", { noAck: true });
+    client.wire.stopReading();
+  }
+  for (let i = 0; i < 6000; i++) publisher.publish("q", KIB);
+  assertLessOrEqual(node.broker.extraMemoryBytes, 2 * MIB.length);
+  const ready = node.queue("q").readyCount;
+  assertGreater(ready, 1000);
+  const late = node.connect().channel();
+  late.consume("q", { noAck: true });
+  assertEquals(late.deliveries().length, ready);
+});

@@ -101,6 +101,26 @@ Deno.test("bodies that many connections send at once all arrive, some after the 
   assertEquals(node.broker.extraMemoryBytes, 0);
 });
 
+Deno.test("a body that has begun waits too while memory is short, and ends when there is room", () => {
+  const node = smallNode();
+  const begun = node.connect();
+  const channel = begun.channel();
+  begin(channel, MIB, 200 * KIB);
+  const other = node.connect().channel();
+  for (let i = 0; i < 9; i++) other.publish("q", new Uint8Array(MIB));
+  assert(node.broker.isMemoryBlocked);
+  const { extraMemoryBytes } = node.broker;
+  send(channel, MIB - 200 * KIB);
+  begun.expect(M.CONNECTION_BLOCKED, 0);
+  assert(begun.wire.isPaused);
+  assertLessOrEqual(node.broker.extraMemoryBytes, extraMemoryBytes + 200 * KIB);
+  const consumer = node.connect().channel();
+  consumer.consume("q", { noAck: true });
+  node.advance(0);
+  begun.expect(M.CONNECTION_UNBLOCKED, 0);
+  assertEquals(consumer.deliveries().length, 10);
+});
+
 Deno.test("whoever holds up others with a body and sends nothing is closed with a clear error", () => {
   const node = smallNode();
   const silent = node.connect();
