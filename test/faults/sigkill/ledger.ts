@@ -29,6 +29,8 @@ interface Entry {
   isAcked: boolean;
   /** The broker has that ack for certain: the message must never be seen again. */
   isGone: boolean;
+  /** The broker has rejected it for good, for certain: it is dead, and in its queue no more. */
+  isBuried: boolean;
   /** It has been found among the dead letters. */
   isDead: boolean;
   /** Earliest time of its next delivery; 0 when nothing is certain. */
@@ -38,7 +40,7 @@ interface Entry {
 /** Something the client has asked for a message and cannot be sure of yet. */
 interface Doubt {
   readonly entry: Entry;
-  readonly kind: "acked" | "delayed";
+  readonly kind: "acked" | "delayed" | "buried";
   readonly atMs: number;
 }
 
@@ -70,6 +72,7 @@ export class Ledger {
       spent: 0,
       isAcked: false,
       isGone: false,
+      isBuried: false,
       isDead: false,
       dueMs: 0,
     });
@@ -90,6 +93,7 @@ export class Ledger {
     this.#deliveredCount++;
     if (redelivered) this.#redeliveredCount++;
     if (entry.isGone) this.#problem(`message ${id} came back after its ack`);
+    if (entry.isBuried) this.#problem(`message ${id} came back after it was rejected for good`);
     if (entry.isDead) this.#problem(`message ${id} came back although it is a dead letter`);
     if (entry.deliveries > rule.deliveryLimit + 1) {
       this.#problem(`message ${id} was delivered ${entry.deliveries} times`);
@@ -115,6 +119,25 @@ export class Ledger {
     this.#doubts.push({ entry, kind: "acked", atMs: nowMs });
   }
 
+  /** A message came that needs no acknowledgement: it is gone from the queue. */
+  taken(id: number, nowMs: number): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return this.#problem(`message ${id} was never published`);
+    this.#deliveredCount++;
+    if (entry.isGone) this.#problem(`message ${id} came back after its ack`);
+    if (entry.isBuried) this.#problem(`message ${id} came back after it was rejected for good`);
+    if (nowMs < entry.dueMs - EARLY_TOLERANCE_MS) {
+      this.#problem(`message ${id} came ${entry.dueMs - nowMs} ms too early`);
+    }
+    entry.isAcked = true;
+    entry.isGone = true;
+  }
+
+  /** A reject for good is about to be sent. */
+  burying(id: number, nowMs: number): void {
+    this.#doubts.push({ entry: this.#entries.get(id)!, kind: "buried", atMs: nowMs });
+  }
+
   /** A reject with requeue is about to be sent. */
   rejecting(id: number, nowMs: number): void {
     this.#doubts.push({ entry: this.#entries.get(id)!, kind: "delayed", atMs: nowMs });
@@ -124,6 +147,7 @@ export class Ledger {
   settled(count: number): void {
     for (const { entry, kind, atMs } of this.#doubts.splice(0, count)) {
       if (kind === "acked") entry.isGone = true;
+      else if (kind === "buried") entry.isBuried = true;
       else if (entry.spent <= entry.rule.deliveryLimit) {
         entry.dueMs = atMs + entry.rule.delayMs(entry.spent);
       }

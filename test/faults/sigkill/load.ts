@@ -2,7 +2,7 @@
 // acks, rejects, dead-letters and forgets, and declarations. One object is one connection's life; it
 // ends with the broker. Everything it does goes into the ledger.
 
-import amqplib, { type ConsumeMessage } from "amqplib";
+import amqplib, { type ConsumeMessage, type GetMessage } from "amqplib";
 import type { Prng } from "../../../src/lib/prng.ts";
 import type { Ledger, RetryRule } from "./ledger.ts";
 
@@ -11,6 +11,7 @@ const WINDOW = 64;
 const PREFETCH = 32;
 /** Between two questions that make certain what has been sent before. */
 const BARRIER_MS = 20;
+const POLL_PAUSE_MS = 5;
 const EVENT_EVERY = 8;
 const BODY_BYTES_MAX = 3000;
 /** One message in so many is a large one: log files are to be filled, too. */
@@ -18,19 +19,25 @@ const LARGE_EVERY = 32;
 const LARGE_BYTES_MAX = 256 * 1024;
 
 const NEVER_MS = 2 ** 31;
+/** The queue that basic.get takes from; half the time what it takes needs no acknowledgement. */
+const POLLED = "polled";
 
-/** Queues whose messages are consumed, with what the broker does for their retries. */
-export const WORK_QUEUES: Readonly<Record<string, RetryRule & { args: object }>> = {
-  quick: {
-    deliveryLimit: 5,
-    delayMs: (spent) => Math.min(30 * 2 ** (spent - 1), 200),
-    args: {
-      "x-delayed-retry-min": 30,
-      "x-delayed-retry-multiplier": 2,
-      "x-delayed-retry-max": 200,
-      "x-delivery-limit": 5,
-    },
+const QUICK: RetryRule & { args: object } = {
+  deliveryLimit: 5,
+  delayMs: (spent) => Math.min(30 * 2 ** (spent - 1), 200),
+  args: {
+    "x-delayed-retry-min": 30,
+    "x-delayed-retry-multiplier": 2,
+    "x-delayed-retry-max": 200,
+    "x-delivery-limit": 5,
   },
+};
+
+/** Queues that work goes to, with what the broker does for its retries. */
+export const WORK_QUEUES: Readonly<Record<string, RetryRule & { args: object }>> = {
+  quick: QUICK,
+  // Asked for message by message: after a start each has to be read from the disk first.
+  [POLLED]: QUICK,
   // Longer than a round and a start take: its delays outlive the broker.
   slow: {
     deliveryLimit: 20,
@@ -108,9 +115,11 @@ export class Load {
     try {
       await this.#consumer.prefetch(PREFETCH);
       for (const queue of Object.keys(WORK_QUEUES)) {
+        if (queue === POLLED) continue;
         await this.#consumer.consume(queue, (message) => this.#take(message, false));
       }
       this.#barriers();
+      this.#poll();
       await this.#declare(round);
       while (!this.#isGone) await this.#publishSome();
     } catch (error) {
@@ -143,7 +152,8 @@ export class Load {
   #publishWork(): void {
     const { prng, ledger } = this.#state;
     const id = this.#state.nextId++;
-    const queue = prng.nextBelow(4) === 0 ? "slow" : "quick";
+    const roll = prng.nextBelow(8);
+    const queue = roll < 2 ? "slow" : roll < 4 ? POLLED : "quick";
     ledger.published(id, WORK_QUEUES[queue]!);
     this.#send({ exchange: "", key: queue, id }, () => ledger.confirmed(id));
   }
@@ -188,7 +198,7 @@ export class Load {
     await this.#consumer.checkQueue(DEAD);
   }
 
-  #take(message: ConsumeMessage | null, isDraining: boolean): void {
+  #take(message: ConsumeMessage | GetMessage | null, isDraining: boolean): void {
     if (message === null) return;
     const { ledger, prng } = this.#state;
     const id = idOf(message);
@@ -206,9 +216,26 @@ export class Load {
       ledger.rejecting(id, nowMs);
       this.#consumer.nack(message, false, true);
     } else if (chance < 97) {
+      ledger.burying(id, nowMs);
       this.#consumer.nack(message, false, false);
     }
     // The others stay out for delivery until the broker dies or the connection ends.
+  }
+
+  /** Takes messages one by one, some of them for good. */
+  async #poll(): Promise<void> {
+    const { ledger, prng } = this.#state;
+    try {
+      while (!this.#isGone) {
+        const noAck = prng.nextBelow(2) === 0;
+        const message = await this.#consumer.get(POLLED, { noAck });
+        if (message === false) await sleep(POLL_PAUSE_MS);
+        else if (!noAck) this.#take(message, false);
+        else ledger.taken(idOf(message), Date.now());
+      }
+    } catch {
+      return;
+    }
   }
 
   /** Asks again and again, so that what was sent before is certain. */
@@ -271,7 +298,7 @@ async function declareAll(channel: amqplib.Channel): Promise<void> {
   }
 }
 
-function idOf(message: ConsumeMessage): number {
+function idOf(message: ConsumeMessage | GetMessage): number {
   return Number(message.content.toString().split(" ", 1)[0]);
 }
 
