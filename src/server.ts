@@ -12,6 +12,7 @@ import { createApp, type ManagementApp } from "./management/app.ts";
 import type { ConnectionTotals, ListenerInfo, NodeInfo } from "./management/context.ts";
 import { Pauses } from "./management/pauses.ts";
 import { SAMPLE_INTERVAL_MS } from "./management/rates.ts";
+import { Descriptors, processDescriptors } from "./runtime/descriptors.ts";
 import type { Listener, Runtime, StreamListener } from "./runtime/port.ts";
 import { BrokerTime } from "./schedule/broker_time.ts";
 import type { Clock } from "./schedule/clock.ts";
@@ -72,6 +73,7 @@ export class Server {
   readonly #node: NodeInfo;
   readonly #storage: Storage | null;
   readonly #time: BrokerTime;
+  readonly #descriptors: Descriptors;
   readonly #pauses = new Pauses();
   #failure: { readonly error: unknown } | null = null;
   #amqp: StreamListener | null = null;
@@ -90,6 +92,7 @@ export class Server {
     this.#logger = logger;
     this.#node = nodeInfo(runtime);
     this.#storage = storage;
+    this.#descriptors = new Descriptors(processDescriptors(), logger);
     const lastTimeMs = storage?.lastTimeMs ?? 0;
     if (lastTimeMs > options.clock.wallMs()) options.setWall?.(lastTimeMs);
     this.#time = new BrokerTime(options.clock, lastTimeMs);
@@ -183,12 +186,15 @@ export class Server {
     this.#amqp = await runtime.net.listen({
       ...amqp,
       accept: (transport, info) => this.engine.accept(transport, info),
+      room: this.#descriptors,
     });
     if (http === null) return;
     const app = this.#createApp();
     this.#http = await runtime.http.serve({
       ...http,
       handler: (request, peer) => app.fetch(request, { peerHost: peer.host }),
+      connectionCountMax: this.#options.limits.httpConnectionCountMax,
+      room: this.#descriptors,
     });
     this.#sampler = setInterval(() => void app.sample(), SAMPLE_INTERVAL_MS);
   }
@@ -201,6 +207,7 @@ export class Server {
       listeners: () => this.#listeners(),
       turn: (run) => this.engine.turn(run),
       totals: () => this.#totals(),
+      acceptsConnections: () => !this.#descriptors.isShort,
       monotonicMs: () => clock.monotonicMs(),
       nowMs: () => this.nowMs,
       // A timer lets the sockets in on every runtime.

@@ -6,6 +6,8 @@ import { BLOCK_BYTES } from "../store/arena.ts";
 /** Every limit of the node. Counts are whole numbers, sizes are bytes, times are ms. */
 export interface Limits {
   connectionCountMax: number;
+  /** Connections to the HTTP API. */
+  httpConnectionCountMax: number;
   channelMax: number;
   frameBytesMax: number;
   heartbeatSeconds: number;
@@ -95,6 +97,7 @@ export function outputBytesMax(limits: Limits): number {
 /** Defaults that suit one small machine. */
 export const DEFAULT_LIMITS: Readonly<Limits> = {
   connectionCountMax: 65_536,
+  httpConnectionCountMax: 1024,
   channelMax: 2047,
   frameBytesMax: 131_072,
   heartbeatSeconds: 60,

@@ -16,6 +16,7 @@ export interface LimitRange {
 /** Every limit by its name. */
 export const LIMIT_RANGES: Readonly<Record<keyof Limits, LimitRange>> = {
   connectionCountMax: { min: 1, max: 1_048_576, help: "connections" },
+  httpConnectionCountMax: { min: 1, max: 1_048_576, help: "connections to the HTTP API" },
   channelMax: { min: 1, max: 65_535, help: "channels per connection" },
   frameBytesMax: { min: 4096, max: 16_777_216, help: "bytes of a frame, as negotiated" },
   heartbeatSeconds: { min: 0, max: 65_535, help: "heartbeat offered to clients, 0 = none" },

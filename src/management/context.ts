@@ -59,6 +59,8 @@ export interface ManagementContext {
   /** Runs a read, or later an operation, as a turn of its own: the broker's time is up to date in it. */
   turn<T>(run: () => T): T;
   totals(): ConnectionTotals;
+  /** Whether new AMQP connections are let in; false when descriptors are short. */
+  acceptsConnections(): boolean;
   /** Milliseconds on a clock that never goes back, for rates. */
   monotonicMs(): number;
   /** Resolves after so many ms of real time; 0 lets every socket be looked at once. */

@@ -22,11 +22,23 @@ export interface StreamListener extends Listener {
 /** Takes one accepted stream; what it returns is told everything about that stream. */
 export type Accept = (transport: Transport, info: TransportInfo) => TransportEvents;
 
+/** Says whether one more stream may stay open. */
+export interface StreamRoom {
+  /** False when the stream is to be refused. */
+  take(kind: "amqp" | "http"): boolean;
+  /** Whether the next one would be taken. */
+  hasRoom(kind: "amqp" | "http"): boolean;
+  /** A stream that had its place is gone. */
+  give(): void;
+}
+
 /** Where to listen for AMQP and whom to give the streams to. */
 export interface ListenOptions {
   host: string;
   port: number;
   accept: Accept;
+  /** Asked for every stream; all have room when absent. */
+  room?: StreamRoom;
 }
 
 /** Who sent an HTTP request. */
@@ -43,6 +55,10 @@ export interface ServeOptions {
   host: string;
   port: number;
   handler: HttpHandler;
+  /** Connections above this many are refused. */
+  connectionCountMax?: number;
+  /** Asked for every connection; all have room when absent. */
+  room?: StreamRoom;
 }
 
 /** TCP of one runtime: the exports of its `net.ts`. */

@@ -42,6 +42,7 @@ export class TestManagement {
   /** How long the API wanted to pause, rounds between slices left out; nothing waits. */
   readonly pausesMs: number[] = [];
   residentBytes = 123_456;
+  acceptsConnections = true;
   storage: StorageInfo | null = null;
   /** What a pause of the API's long work is; a test may put another one here. */
   pause: (delayMs: number) => Promise<void> = () => Promise.resolve();
@@ -70,6 +71,7 @@ export class TestManagement {
         return run();
       },
       totals: () => ({ connectionCount: 3, channelCount: 4 }),
+      acceptsConnections: () => this.acceptsConnections,
       monotonicMs: () => this.monotonicMs,
       nowMs: () => this.test.nowMs,
       pause: (delayMs) => {

@@ -48,7 +48,8 @@ Deno.test("start() serves HTTP when asked and puts the first user into the URL",
   await withBroker({ http: { port: 0 }, users }, async (broker) => {
     assertStringIncludes(broker.url, "amqp://a%20b:p%40%2F@127.0.0.1:");
     const health = await fetch(`${broker.httpUrl}/api/health`);
-    assertEquals(await health.json(), { status: "ok", publishers_blocked: false });
+    const expected = { status: "ok", publishers_blocked: false, accepts_connections: true };
+    assertEquals(await health.json(), expected);
     const headers = { authorization: `Basic ${btoa("a b:p@/")}` };
     const overview = await fetch(`${broker.httpUrl}/api/overview`, { headers });
     const { listeners } = await overview.json();

@@ -3,7 +3,8 @@
 
 /** A TCP socket of Bun's own event loop. */
 export interface BunSocket<Data> {
-  data: Data;
+  /** Undefined until somebody sets it. */
+  data: Data | undefined;
   readonly remoteAddress: string;
   readonly remotePort: number;
   readonly localAddress: string;
@@ -38,14 +39,6 @@ export interface BunListener {
   stop(closeActive?: boolean): void;
 }
 
-/** A running HTTP server. */
-export interface BunServer {
-  readonly hostname: string;
-  readonly port: number;
-  requestIP(request: Request): { address: string; port: number } | null;
-  stop(closeActive?: boolean): Promise<void>;
-}
-
 /** The functions themselves. */
 export interface BunApi {
   readonly version: string;
@@ -56,12 +49,6 @@ export interface BunApi {
     allowHalfOpen?: boolean;
     socket: BunSocketHandlers<Data>;
   }): BunListener;
-  serve(options: {
-    hostname: string;
-    port: number;
-    idleTimeout?: number;
-    fetch(request: Request, server: BunServer): Response | Promise<Response>;
-  }): BunServer;
 }
 
 /** Bun itself; only to be called where the runtime is Bun. */

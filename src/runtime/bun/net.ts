@@ -46,18 +46,25 @@ function handlersFor(
 ): BunSocketHandlers<SocketTransport> {
   return {
     open(socket) {
+      if (options.room?.take("amqp") === false) {
+        socket.terminate();
+        return;
+      }
       socket.setNoDelay(true);
       const transport = new SocketTransport(socket);
       socket.data = transport;
       streams.add(transport);
       transport.events = options.accept(transport, infoOf(socket));
     },
-    data: (socket, bytes) => socket.data.received(bytes),
-    drain: (socket) => socket.data.drain(),
-    end: (socket) => socket.data.peerEnded(),
+    data: (socket, bytes) => socket.data?.received(bytes),
+    drain: (socket) => socket.data?.drain(),
+    end: (socket) => socket.data?.peerEnded(),
     // "close" follows every error; the reason makes no difference to the session.
     error() {},
     close(socket) {
+      // Refused: nobody was told of it.
+      if (socket.data === undefined) return;
+      options.room?.give();
       streams.delete(socket.data);
       socket.data.closed();
     },

@@ -1,36 +1,23 @@
-// HTTP for Deno through Deno.serve. Hands every request with its peer to one handler and never looks
-// into either.
+// HTTP for Deno: the node:http adapter, which bounds connections in number and time; Deno's own server
+// says nothing of connections, and fails when it cannot accept one. Only asking for the permission is
+// Deno's own.
 
-import { ListenError } from "../listen_error.ts";
-import { plainHost } from "../plain_host.ts";
+import { formatAddress, ListenError } from "../listen_error.ts";
+import { serve as serveOnNode } from "../node/http.ts";
 import type { Listener, ServeOptions } from "../port.ts";
+import { RestingServer } from "./resting_server.ts";
 
 /** Binds and starts answering; rejects with {@linkcode ListenError}. */
-export function serve(options: ServeOptions): Promise<Listener> {
-  return new Promise((resolve) => {
-    const abort = new AbortController();
-    const server = open(options, abort.signal);
-    const { hostname, port } = server.addr;
-    const close = () => {
-      abort.abort();
-      return server.finished;
-    };
-    resolve({ host: hostname, port, close });
-  });
-}
-
-function open(options: ServeOptions, signal: AbortSignal): Deno.HttpServer<Deno.NetAddr> {
-  const where = { hostname: options.host, port: options.port, signal, onListen() {} };
-  try {
-    return Deno.serve(
-      where,
-      (request, { remoteAddr }) => options.handler(request, peerOf(remoteAddr)),
-    );
-  } catch (error) {
-    throw new ListenError("HTTP", options, error);
-  }
-}
-
-function peerOf(address: Deno.NetAddr) {
-  return { host: plainHost(address.hostname), port: address.port };
+export async function serve(options: ServeOptions): Promise<Listener> {
+  const host = formatAddress(options.host, options.port);
+  // node:http throws a missing permission where nobody can catch it, so it is asked for beforehand.
+  const { state } = await Deno.permissions.request({ name: "net", host });
+  if (state !== "granted") throw new ListenError("HTTP", options, { code: "NotCapable" });
+  const resting = new RestingServer(() => options.room?.hasRoom("http") ?? true);
+  const listener = await serveOnNode(options, (server) => resting.rest(server));
+  const close = () => {
+    resting.stop();
+    return listener.close();
+  };
+  return { ...listener, close };
 }

@@ -21,10 +21,23 @@ const WRITE_BYTES_MAX = 262_144;
 /** After our last byte a peer has this long to close its side, so that a reset does not eat it. */
 const LINGER_MS = 2_000;
 
-/** Binds and starts accepting; rejects with {@linkcode ListenError}. */
-export function listen(options: ListenOptions): Promise<StreamListener> {
+/**
+ * Binds and starts accepting; rejects with {@linkcode ListenError}. `onRefused` is told when there was
+ * no room for a stream.
+ */
+export function listen(
+  options: ListenOptions,
+  onRefused: (server: Server) => void = () => {},
+): Promise<StreamListener> {
   const streams = new OpenStreams();
   const server = createServer({ noDelay: true }, (socket) => {
+    const { room } = options;
+    if (room?.take("amqp") === false) {
+      socket.destroy();
+      onRefused(server);
+      return;
+    }
+    if (room !== undefined) socket.once("close", () => room.give());
     new SocketTransport(socket, options, streams);
   });
   return new Promise((resolve, reject) => {

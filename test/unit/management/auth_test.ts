@@ -83,7 +83,19 @@ Deno.test("basicAuth() lets in every tag of RabbitMQ but that of impersonators",
 Deno.test("createApp() answers health to everybody", async () => {
   const answer = await new TestManagement().request("/api/health", { login: null });
   assertEquals(answer.status, 200);
-  assertEquals(answer.json, { status: "ok", publishers_blocked: false });
+  const { json } = answer;
+  assertEquals(json, { status: "ok", publishers_blocked: false, accepts_connections: true });
+});
+
+Deno.test("health is 503 while new connections are refused", async () => {
+  const management = new TestManagement();
+  management.acceptsConnections = false;
+  const { status, json } = await management.request("/api/health", { login: null });
+  assertEquals([status, json.status, json.accepts_connections], [
+    503,
+    "refusing connections",
+    false,
+  ]);
 });
 
 Deno.test("createApp() answers 404 to unknown paths and 405 to other methods", async () => {

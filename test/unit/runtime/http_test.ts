@@ -1,6 +1,7 @@
 // The HTTP adapter of the runtime the tests run on.
 
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { connect, type Socket } from "node:net";
 import { loadRuntime } from "../../../src/runtime/detect.ts";
 import { ListenError } from "../../../src/runtime/listen_error.ts";
 
@@ -43,4 +44,84 @@ Deno.test("serve() rejects with one clear line when the port is in use", async (
   } finally {
     await server.close();
   }
+});
+
+interface Asked {
+  readonly client: Socket;
+  /** The first of what came, or nothing if the connection ended before. */
+  readonly text: string;
+}
+
+/** Asks over a connection that stays open, if it is let in. */
+function ask(port: number): Promise<Asked> {
+  return new Promise((resolve) => {
+    const client = connect({ host: "127.0.0.1", port }, () => {
+      client.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    });
+    client.on("error", () => {});
+    client.once("data", (bytes) => resolve({ client, text: bytes.toString() }));
+    client.once("close", () => resolve({ client, text: "" }));
+  });
+}
+
+function closed(client: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (client.closed) return resolve();
+    client.once("close", () => resolve());
+    client.destroy();
+  });
+}
+
+Deno.test("serve() refuses connections above its limit, and takes others when those are gone", async () => {
+  const { http } = await loadRuntime();
+  const server = await http.serve({
+    host: "127.0.0.1",
+    port: 0,
+    handler: () => new Response("hi"),
+    connectionCountMax: 2,
+  });
+  const first = await ask(server.port);
+  const second = await ask(server.port);
+  for (const { text } of [first, second]) assertStringIncludes(text, "200 OK");
+  for (let i = 0; i < 20; i++) assertEquals((await ask(server.port)).text, "");
+  await closed(first.client);
+  let next = await ask(server.port);
+  for (let i = 0; i < 10_000 && next.text === ""; i++) next = await ask(server.port);
+  assertStringIncludes(next.text, "200 OK");
+  await closed(next.client);
+  await closed(second.client);
+  await server.close();
+});
+
+Deno.test("serve() refuses connections for which there is no room, and gives back what it took", async () => {
+  const { http } = await loadRuntime();
+  let hasRoom = false;
+  let takenCount = 0;
+  let onGiven = () => {};
+  const isGiven = new Promise<void>((resolve) => onGiven = resolve);
+  const server = await http.serve({
+    host: "127.0.0.1",
+    port: 0,
+    handler: () => new Response("hi"),
+    room: {
+      take() {
+        if (hasRoom) takenCount++;
+        return hasRoom;
+      },
+      hasRoom: () => hasRoom,
+      give() {
+        takenCount--;
+        onGiven();
+      },
+    },
+  });
+  for (let i = 0; i < 20; i++) assertEquals((await ask(server.port)).text, "");
+  hasRoom = true;
+  let asked = await ask(server.port);
+  for (let i = 0; i < 10_000 && asked.text === ""; i++) asked = await ask(server.port);
+  assertStringIncludes(asked.text, "200 OK");
+  await closed(asked.client);
+  await isGiven;
+  assertEquals(takenCount, 0);
+  await server.close();
 });

@@ -297,3 +297,50 @@ Deno.test("listen() rejects with one clear line when the port is in use", async 
   const reopened = await net.listen({ host: "127.0.0.1", port: listener.port, accept });
   await reopened.close();
 });
+
+Deno.test("listen() refuses streams for which there is no room, and takes them again", async () => {
+  const { net } = await loadRuntime();
+  let hasRoom = false;
+  let takenCount = 0;
+  let acceptedCount = 0;
+  let onGiven = () => {};
+  const listener = await net.listen({
+    host: "127.0.0.1",
+    port: 0,
+    room: {
+      take() {
+        if (hasRoom) takenCount++;
+        return hasRoom;
+      },
+      hasRoom: () => hasRoom,
+      give() {
+        takenCount--;
+        onGiven();
+      },
+    },
+    accept: (transport) => {
+      acceptedCount++;
+      return { received: () => transport.end(), drained() {}, closed() {} };
+    },
+  });
+  // Resolves with whether the stream was taken: one that is sends an end when it was spoken to.
+  const isTaken = () =>
+    new Promise<boolean>((resolve) => {
+      const before = acceptedCount;
+      const client = connect({ host: "127.0.0.1", port: listener.port }, () => client.write("x"));
+      client.on("error", () => {});
+      client.on("end", () => client.end());
+      client.resume();
+      client.once("close", () => resolve(acceptedCount > before));
+    });
+  for (let i = 0; i < 20; i++) assertEquals(await isTaken(), false);
+  assertEquals([acceptedCount, takenCount], [0, 0]);
+  hasRoom = true;
+  const isGiven = new Promise<void>((resolve) => onGiven = resolve);
+  let tries = 0;
+  while (!await isTaken() && ++tries < 10_000);
+  await isGiven;
+  assertEquals(takenCount, 0);
+  await listener.close();
+  await listener.closeStreams(0);
+});
