@@ -91,8 +91,19 @@ export class Publisher implements RouteMessage {
     source.priority = 0;
     source.arrivalMs = this.#vhost.broker.nowMs;
     source.expiryMs = Infinity;
+    const exchange = this.#findExchange(source);
     this.#readProperties(source);
-    this.#findRoute(source);
+    if (exchange !== null) this.#findRoute(exchange);
+    else if (this.extraKeys !== null) this.#findRoute(this.#exchange!);
+  }
+
+  /**
+   * Refuses a message whose exchange cannot be published to. For what is refused because of something
+   * else: RabbitMQ looks at the exchange first.
+   * @throws as `publish`
+   */
+  checkExchange(source: MessageSource): void {
+    this.#findExchange(source);
   }
 
   /**
@@ -144,15 +155,14 @@ export class Publisher implements RouteMessage {
     if (hasBcc) source.flags |= RECORD_BCC;
   }
 
-  #findRoute(source: MessageSource): void {
-    const isSameAddress = this.#isCachedAddress(source);
-    if (
-      isSameAddress && this.extraKeys === null && this.#routeEpoch === this.#vhost.topologyEpoch
-    ) {
-      return;
-    }
-    if (!isSameAddress) this.#cacheAddress(source);
-    const exchange = this.#accessExchange(source);
+  // Null when the route to its keys is still the last one found.
+  #findExchange(source: MessageSource): Exchange | null {
+    if (!this.#isCachedAddress(source)) this.#cacheAddress(source);
+    else if (this.#routeEpoch === this.#vhost.topologyEpoch) return null;
+    return this.#accessExchange(source);
+  }
+
+  #findRoute(exchange: Exchange): void {
     const route = this.#route;
     route.reset();
     this.#routeEpoch = -1;

@@ -80,14 +80,14 @@ export function receiveHeader(channel: Channel, frame: FrameParser): void {
   }
   checkHeaderSize(context, frame.payloadEnd - frame.payloadStart);
   const flags = readPropertyFlags(frame.buffer, header.propertiesStart, header.propertiesEnd);
-  if ((flags & PROPERTY_USER_ID) !== 0) checkUserId(channel, frame.buffer);
-  if ((flags & PROPERTY_REPLY_TO) !== 0) checkReplyTo(channel, frame.buffer);
   const limit = context.limits.messageBytesMax;
   if (header.bodyByteCount > limit) {
     const detail = `message size ${header.bodyByteCount} is larger than configured max size` +
       ` ${limit}`;
     throw new ChannelError(PRECONDITION_FAILED, detail);
   }
+  if ((flags & PROPERTY_USER_ID) !== 0) checkUserId(channel, frame.buffer);
+  if ((flags & PROPERTY_REPLY_TO) !== 0) checkReplyTo(channel, frame.buffer);
   assembly.header(frame.buffer, header);
   if (assembly.expectBody(header.bodyByteCount)) return publish(channel);
   attach(channel);
@@ -113,8 +113,14 @@ function checkUserId(channel: Channel, bytes: Uint8Array): void {
   const claimed = properties.text(PROPERTY_USER_ID);
   const user = channel.connection.user!;
   if (mayClaim(user, claimed)) return;
+  checkExchange(channel);
   const detail = `user_id property set to '${claimed}' but authenticated user was '${user.name}'`;
   throw new ChannelError(PRECONDITION_FAILED, detail);
+}
+
+// What is wrong with the exchange comes first, as in RabbitMQ.
+function checkExchange({ context, publisher, assembly }: Channel): void {
+  context.zone.run(() => publisher.checkExchange(assembly.source));
 }
 
 // Nobody can consume direct replies yet, so this request would wait for ever. RabbitMQ's words for it.
@@ -123,6 +129,7 @@ function checkReplyTo(channel: Channel, bytes: Uint8Array): void {
   properties.set(bytes, contentHeader.propertiesStart, contentHeader.propertiesEnd);
   if (!properties.find(PROPERTY_REPLY_TO)) return;
   if (!rangeEquals(bytes, properties.valueStart, properties.valueEnd, REPLY_QUEUE)) return;
+  checkExchange(channel);
   throw new ChannelError(PRECONDITION_FAILED, "fast reply consumer does not exist");
 }
 

@@ -2,7 +2,7 @@
 // by the task and by the short form that CI runs.
 
 import { Broker } from "../../src/mod.ts";
-import { makeProgram } from "./program.ts";
+import { makeProgram, type Program } from "./program.ts";
 import { RabbitMq } from "./rabbitmq.ts";
 import { runProgram, type Target } from "./run.ts";
 import { shrink } from "./shrink.ts";
@@ -25,11 +25,15 @@ export interface FuzzResult {
   programCount: number;
   methodCount: number;
   differenceCount: number;
+  /** Differences that the same program did not show again: a race within a broker, or in the machine. */
+  unstableCount: number;
   /** What Reprise said, by kind, and how often: shows what the programs have reached. */
   said: Map<string, number>;
 }
 
 const REPORT_EVERY = 250;
+// A difference counts when it comes back as often.
+const REPEATS = 3;
 
 /** Runs programs of rising seeds. */
 export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
@@ -38,6 +42,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
     programCount: 0,
     methodCount: 0,
     differenceCount: 0,
+    unstableCount: 0,
     said: new Map(),
   };
   const rabbitMq = await RabbitMq.start();
@@ -58,8 +63,13 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
       }
       if (result.programCount % REPORT_EVERY === 0) report(`${result.programCount} sequences`);
       if (outcome.difference === null) continue;
-      result.differenceCount++;
       report(`seed ${seed + index}: ${outcome.difference}`);
+      if (!await isStable(program, targets)) {
+        report("not seen again\n");
+        result.unstableCount++;
+        continue;
+      }
+      result.differenceCount++;
       const shrunk = await shrink(program, (one) => runProgram(one, targets));
       report(`shrunk: ${JSON.stringify(shrunk.program)}\n${shrunk.difference}\n`);
       if (!options.keepsGoing) break;
@@ -69,4 +79,11 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
     await rabbitMq.stop();
   }
   return result;
+}
+
+async function isStable(program: Program, targets: readonly Target[]): Promise<boolean> {
+  for (let repeat = 0; repeat < REPEATS; repeat++) {
+    if ((await runProgram(program, targets)).difference === null) return false;
+  }
+  return true;
 }

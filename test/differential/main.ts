@@ -31,7 +31,9 @@ for (const [kind, count] of [...result.said].sort(([, a], [, b]) => b - a)) {
   console.log(`${count}`.padStart(8), kind);
 }
 rmSync(folder, { recursive: true, force: true });
+const { programCount, methodCount, differenceCount, unstableCount } = result;
 console.log(
-  `${result.programCount} sequences, ${result.methodCount} methods, ${result.differenceCount} differences`,
+  `${programCount} sequences, ${methodCount} methods, ${differenceCount} differences, ` +
+    `${unstableCount} not seen again`,
 );
 process.exit(result.differenceCount === 0 ? 0 : 1);

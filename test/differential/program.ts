@@ -134,7 +134,8 @@ class Maker {
   readonly #queues: QueueKind[] = [];
   /** Per channel, so that not all channels do a bit of everything. */
   readonly #modes: ("plain" | "confirm" | "tx")[] = [];
-  readonly #hasDeadLetters: boolean;
+  /** The queue that has a dead-letter exchange; 0 when none has. */
+  readonly #deadLettering: number;
   readonly #busiest: number;
   #tagCount = 0;
   readonly #tags: string[] = [];
@@ -153,7 +154,8 @@ class Maker {
     this.#hasTx = this.#chance(0.3);
     this.#busiest = this.#prng.nextBelow(QUEUE_COUNT);
     this.#isExpiring = this.#chance(0.06);
-    this.#hasDeadLetters = !this.#isExpiring && this.#chance(0.5);
+    const hasDeadLetters = !this.#isExpiring && this.#chance(0.5);
+    this.#deadLettering = hasDeadLetters ? 1 + this.#prng.nextBelow(QUEUE_COUNT - 1) : 0;
     for (let index = 0; index < QUEUE_COUNT; index++) this.#queues.push(this.#queueKind(index));
     for (let index = 0; index < CHANNEL_COUNT; index++) {
       const isTx = this.#hasTx && this.#chance(0.5);
@@ -192,11 +194,12 @@ class Maker {
         if (overflow !== "") args["x-overflow"] = overflow;
       }
       // Dead letters do not expire any more, and what stands behind them would.
-      if (this.#hasDeadLetters && this.#chance(0.5)) {
+      // And two queues write theirs side by side.
+      if (this.#deadLettering === index) {
         args["x-dead-letter-exchange"] = this.#of(["", "", "fx"]);
         args["x-dead-letter-routing-key"] = "q0";
       }
-      if (this.#hasDeadLetters && this.#chance(0.1)) args["x-message-ttl"] = 0;
+      if (this.#deadLettering > 0 && this.#chance(0.1)) args["x-message-ttl"] = 0;
     }
     return {
       name: `q${index}`,
@@ -284,7 +287,8 @@ class Maker {
         return op.expires || this.#hasLateEffects;
       case "settle":
       case "settle-all":
-        return op.how !== "ack" && !op.requeue;
+        // RabbitMQ counts a channel's limit in a process of its own.
+        return this.#hasGlobal || (op.how !== "ack" && !op.requeue);
       case "tx":
         return op.what === "commit";
       case "cancel":

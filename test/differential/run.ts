@@ -63,25 +63,25 @@ async function runStep(step: Step, sides: Side[], outcome: Outcome): Promise<str
   const { channel, ops } = step;
   await Promise.all(sides.map((side) => side.ensureOpen(channel)));
   const [op] = ops;
-  const consumes = sides[0]!.views[channel]!.consumers.size > 0 ||
-    ops.some(({ kind }) => kind === "consume");
+  const { consumers, unsettled } = sides[0]!.views[channel]!;
+  const holds = consumers.size > 0 || unsettled.size > 0 ||
+    ops.some(({ kind }) => kind === "consume" || kind === "get");
   if (op?.kind === "disconnect") {
     await Promise.all(sides.map((side) => side.disconnect(channel, op.politely)));
     outcome.methodCount++;
   } else {
     outcome.methodCount += await sendStep(step, sides);
   }
-  // What was on its way to a channel that ends amid other methods is lost or returned, as it comes,
-  // and may have gone to others by now.
+  // What was on its way to a channel that ends amid other methods, or was with it, comes back before or
+  // after what the others of the step have done, and may have gone to other channels by now.
   const endsAmid = ops.length > 1 && sides[0]!.views[channel]!.isRefused;
-  const isConnection = sides[0]!.views[channel]!.isConnectionRefused;
-  const unsure = (index: number) =>
-    endsAmid && (index === channel || consumes || (isConnection && index >> 1 === channel >> 1));
+  const returns = endsAmid && (holds || sides[0]!.views[channel]!.isConnectionRefused);
+  const unsure = (index: number) => returns || (endsAmid && index === channel);
   const seen = sides.map((side) => side.takeSeen());
   for (const one of seen[0]!) count(outcome.said, one);
   const difference = compare(sides, seen, unsure);
   if (difference !== null) return difference;
-  return endsAmid && (consumes || isConnection) ? "" : null;
+  return returns ? "" : null;
 }
 
 async function sendStep({ channel, ops, cuts }: Step, sides: Side[]): Promise<number> {
@@ -223,9 +223,12 @@ function numberOf(channel: number): number {
 
 // --- what a method means on each side
 
-// What each side sends for a method that names a delivery; null when there is none to name.
+// What each side sends for a method that names deliveries; null when it is left out.
 function resolve(op: Op, views: readonly View[]): Sent[] | null {
-  if (op.kind === "settle-all") return views.map(() => ({ tag: 0, multiple: true }));
+  if (op.kind === "settle-all" || op.kind === "recover") {
+    if (mixesConsumers(views[0]!, Infinity)) return null;
+    return views.map(() => ({ tag: 0, multiple: true }));
+  }
   if (op.kind !== "settle") return views.map(() => ({ tag: 0, multiple: false }));
   const [first] = views;
   const candidates = [...first!.unsettled];
@@ -233,8 +236,20 @@ function resolve(op: Op, views: readonly View[]): Sent[] | null {
   const [, { key }] = candidates[Math.floor(op.pick * candidates.length)]!;
   const tags = views.map((view) => tagOf(view, key));
   if (tags.includes(-1)) return null;
-  const isSame = op.multiple && coversTheSame(views, tags);
+  const isSame = op.multiple && coversTheSame(views, tags) && !mixesConsumers(first!, tags[0]!);
   return tags.map((tag) => ({ tag, multiple: isSame }));
+}
+
+// RabbitMQ settles what several consumers of a queue have one consumer after the other; what comes free or
+// back meanwhile goes to whose turn it then is.
+function mixesConsumers(view: View, tag: number): boolean {
+  const consumerOf = new Map<string, string>();
+  for (const [one, { queue, consumerTag }] of view.unsettled) {
+    if (one > tag) continue;
+    if ((consumerOf.get(queue) ?? consumerTag) !== consumerTag) return true;
+    consumerOf.set(queue, consumerTag);
+  }
+  return false;
 }
 
 function tagOf(view: View, key: string): number {

@@ -70,6 +70,17 @@ const CASES: Case[] = [
     text: "PRECONDITION_FAILED - invalid expiration 'soon': no_integer",
     blame: [60, 40],
   },
+  ...Object.entries({
+    "a bad expiration": { expiration: "soon" },
+    "another user's id": { userId: "alice" },
+    "a bad CC": { headers: table({ CC: "q" }) },
+    "a direct reply": { replyTo: "amq.rabbitmq.reply-to" },
+  }).map(([what, properties]) => ({
+    name: `${what} in a publish to a missing exchange, which comes first,`,
+    act: (channel: ClientChannel) => channel.publish("q", "x", { exchange: "nope", properties }),
+    text: "NOT_FOUND - no exchange 'nope' in vhost '/'",
+    blame: [60, 40] as [number, number],
+  })),
   {
     name: "another user's id",
     act: (channel) => channel.publish("q", "x", { properties: { userId: "alice" } }),
