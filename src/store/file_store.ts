@@ -307,7 +307,7 @@ export class FileStore implements Store, LogListener {
     const log = this.#log;
     // With nothing before it to wait for, whoever waits for a batch that is not written is answered in
     // this turn. Nobody asks for its number later, when it may lie between numbers that have failed.
-    if (this.entries.isMoot && log.decidedBatch === log.openBatch - 1) log.forget();
+    if (this.entries.isMoot && log.isAllDecided) log.forget();
     log.commit(nowMs);
     this.entries.committed();
   }

@@ -121,6 +121,11 @@ export class CommitLog {
     return (this.#retained.firstUndecided?.number ?? this.openBatch) - 1;
   }
 
+  /** Whether nothing before the open batch waits for the disk. */
+  get isAllDecided(): boolean {
+    return this.decidedBatch === this.openBatch - 1;
+  }
+
   /**
    * Every batch up to this one is on the disk. Unlike a decided batch, one that has failed does not
    * count before it has got there all the same.
@@ -329,10 +334,8 @@ export class CommitLog {
 
   #sync(): void {
     if (this.#isSyncing || this.#isClosed || this.#isLost || !this.#isSynced) return;
-    const first = this.#retained.first;
-    // What stands behind something that the disk has refused is not given up before that: a fresh file
-    // begins with all that is retained, and reading the log back relies on nothing missing in between.
-    if (first === undefined || !first.isWritten) return;
+    const first = this.#retained.firstToSync;
+    if (first === undefined) return;
     this.#isSyncing = true;
     const { file } = first;
     const last = this.#retained.all.findLast((batch) => batch.isWritten && batch.file === file)!;

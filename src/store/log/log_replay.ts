@@ -209,11 +209,15 @@ export class LogReplay implements Replay {
       if (!(error instanceof DiskError)) throw error;
       this.isSafe = false;
       for (const log of this.#logs) if (this.#files.get(log.number) === log) this.#sync(log);
-      // The node may have died between the two: a file is not safe before its name is.
-      this.#files.fs.syncFolder("");
+      this.syncNames();
     }
     for (const { batch, ...where } of found) this.#onBatch(batch, where);
     this.#doubtful = [];
+  }
+
+  /** The node may have died before it made the names safe: a file is not safe before its name is. */
+  syncNames(): void {
+    this.#files.fs.syncFolder("");
   }
 
   #rewrite(found: readonly Doubtful[]): Doubtful[] {

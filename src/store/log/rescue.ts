@@ -51,8 +51,7 @@ export class Rescue {
   step(nowMs: number): void {
     const snapshot = this.#snapshot;
     if (snapshot === null) {
-      // What the open batch says already would be in the snapshot without the rest of that batch.
-      if (nowMs < this.#tryAtMs || !this.#parts.log.batch.isEmpty) return;
+      if (nowMs < this.#tryAtMs || !this.mayBegin()) return;
       this.#tryAtMs = nowMs + INTERVAL_MS;
       if (this.#isSmall() && this.#isOnDisk()) this.#write(nowMs);
     } else if (snapshot.error !== null) {
@@ -60,7 +59,25 @@ export class Rescue {
     } else if (snapshot.isDone) {
       this.#set(null);
       if (this.#parts.finish(snapshot)) this.#parts.log.goOnBehind(snapshot.lastBatch, nowMs);
-      else if (!mayBeNamed(this.#parts.files, snapshot)) this.#parts.drop(snapshot);
+      else if (!this.mayBeNamed(snapshot)) this.#parts.drop(snapshot);
+    }
+  }
+
+  /** What the open batch says already would be in the snapshot without the rest of that batch. */
+  mayBegin(): boolean {
+    return this.#parts.log.batch.isEmpty;
+  }
+
+  /**
+   * A manifest that could not be replaced for sure may have been replaced all the same. The next one that
+   * is written has the file removed.
+   */
+  mayBeNamed(snapshot: SnapshotWriter): boolean {
+    try {
+      return readManifest(this.#parts.files.fs)?.snapshot === snapshot.file.number;
+    } catch (error) {
+      if (error instanceof DiskError || error instanceof StoreFormatError) return true;
+      throw error;
     }
   }
 
@@ -112,16 +129,5 @@ export class Rescue {
     });
     this.#set(snapshot);
     while (snapshot.isRunning) snapshot.step(log.openBatch, nowMs, wake);
-  }
-}
-
-// A manifest that could not be replaced for sure may have been replaced all the same. The next one that is
-// written has the file removed.
-function mayBeNamed(files: DataFiles, snapshot: SnapshotWriter): boolean {
-  try {
-    return readManifest(files.fs)?.snapshot === snapshot.file.number;
-  } catch (error) {
-    if (error instanceof DiskError || error instanceof StoreFormatError) return true;
-    throw error;
   }
 }

@@ -60,6 +60,16 @@ export class RetainedBatches {
     return this.#batches[0];
   }
 
+  /**
+   * The first one, if a sync can make it safe. What stands behind one that the disk has refused is not
+   * given up before that: a fresh file begins with all that is retained, and reading the log back relies
+   * on nothing missing in between.
+   */
+  get firstToSync(): Retained | undefined {
+    const first = this.#batches[0];
+    return first?.isWritten === true ? first : undefined;
+  }
+
   /** The first one that has not failed. */
   get firstUndecided(): Retained | undefined {
     // While no log file takes writes there may be many, and it is asked in every turn.

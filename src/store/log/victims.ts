@@ -50,17 +50,24 @@ export class Victims {
   }
 
   #better(file: DataFile, best: DataFile | null, nowMs: number): DataFile | null {
-    if (file.isPinned || file.liveRecords === 0 || nowMs < file.movableAtMs) return best;
+    if (file.isPinned || file.liveRecords === 0 || !this.mayMove(file, nowMs)) return best;
     if (file.liveBytes > file.byteLength * MOVE_BELOW_RATIO) return best;
-    if (this.#copyBytesOf(file) >= file.byteLength) return best;
+    if (this.copyBytesOf(file) >= file.byteLength) return best;
     // On a full disk there has to be room for what is moved, and some to go on with.
     if (this.#room.isLow && file.liveBytes * 4 > this.#room.freeBytes) return best;
     return best === null || file.liveBytes < best.liveBytes ? file : best;
   }
 
-  // How large the copy of what lives in a file may get. One that is not smaller than the file would be
-  // the next to be copied, and so on for ever.
-  #copyBytesOf({ liveRecords, liveBytes }: DataFile): number {
+  /** Whether it is not too early to try again to empty a file that could not be emptied. */
+  mayMove(file: DataFile, nowMs: number): boolean {
+    return nowMs >= file.movableAtMs;
+  }
+
+  /**
+   * How large the copy of what lives in a file may get. One that is not smaller than the file would be the
+   * next to be copied, and so on for ever.
+   */
+  copyBytesOf({ liveRecords, liveBytes }: DataFile): number {
     const { moveGroupRecords, moveGroupBytes } = this.#sizes;
     const full = Math.floor(liveRecords / moveGroupRecords + liveBytes / moveGroupBytes);
     return liveBytes + Math.min(liveRecords, full + 1) * GROUP_BYTES;
