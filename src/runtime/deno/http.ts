@@ -14,7 +14,7 @@ export async function serve(options: ServeOptions): Promise<Listener> {
   const { state } = await Deno.permissions.request({ name: "net", host });
   if (state !== "granted") throw new ListenError("HTTP", options, { code: "NotCapable" });
   const resting = new RestingServer(() => options.room?.hasRoom("http") ?? true);
-  const listener = await serveOnNode(options, (server) => resting.rest(server));
+  const listener = await serveOnNode(options, { onRefused: (server) => resting.rest(server) });
   const close = () => {
     resting.stop();
     return listener.close();
