@@ -1,4 +1,48 @@
-// HTTP for Bun: the node:http adapter, which bounds connections in number and time; Bun's own server
-// says nothing of connections.
+// HTTP for Bun: the node:http adapter behind a server of node:net. Bun's node:http tells of a connection
+// only when that has sent a request, and Bun's own server tells nothing of connections, so here they
+// are accepted, counted and timed before they reach HTTP.
 
-export { serve } from "../node/http.ts";
+import type { Server } from "node:http";
+import { createServer, type Server as NetServer, type Socket } from "node:net";
+import { HEAD_MS, NEXT_REQUEST_MS, serve as serveOnNode, SILENT_MS } from "../node/http.ts";
+import type { Listener, ServeOptions } from "../port.ts";
+
+/** Binds and starts answering; rejects with {@linkcode ListenError}. */
+export function serve(options: ServeOptions): Promise<Listener> {
+  return serveOnNode(options, { front });
+}
+
+function front(server: Server): NetServer {
+  const clocks = new WeakMap<Socket, ConnectionClock>();
+  server.on("request", ({ socket }, response) => {
+    const clock = clocks.get(socket);
+    clock?.set(SILENT_MS);
+    response.once("close", () => clock?.set(NEXT_REQUEST_MS));
+  });
+  return createServer((socket) => {
+    if (socket.destroyed) return;
+    const clock = new ConnectionClock(socket);
+    clock.set(HEAD_MS);
+    clocks.set(socket, clock);
+    server.emit("connection", socket);
+  });
+}
+
+/** Ends a connection on which the next step of a request takes too long. */
+class ConnectionClock {
+  readonly #socket: Socket;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("error", () => {});
+    socket.once("close", () => clearTimeout(this.#timer));
+  }
+
+  /** The next step has to come within `limitMs`. */
+  set(limitMs: number): void {
+    clearTimeout(this.#timer);
+    if (this.#socket.destroyed) return;
+    this.#timer = setTimeout(() => this.#socket.destroy(), limitMs);
+  }
+}

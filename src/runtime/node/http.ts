@@ -4,28 +4,30 @@
 
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import type { Server } from "node:http";
-import type { Socket } from "node:net";
+import type { Server as NetServer, Socket } from "node:net";
 import { ListenError } from "../listen_error.ts";
 import { plainHost } from "../plain_host.ts";
 import type { HttpPeer, Listener, ServeOptions } from "../port.ts";
 
 /** How long a client may take for the head of a request, and for all of it. */
-const HEAD_MS = 10_000;
+export const HEAD_MS = 10_000;
 const REQUEST_MS = 30_000;
 /** How long a connection may wait for its next request. */
-const NEXT_REQUEST_MS = 15_000;
+export const NEXT_REQUEST_MS = 15_000;
 /** How long a client may take nothing of an answer. */
-const SILENT_MS = 60_000;
+export const SILENT_MS = 60_000;
 const LOOK_MS = 1_000;
 
-/**
- * Binds and starts answering; rejects with {@linkcode ListenError}. `onRefused` is told when there was
- * no room for a connection.
- */
-export function serve(
-  options: ServeOptions,
-  onRefused: (server: Server) => void = () => {},
-): Promise<Listener> {
+/** What a runtime does beside this file. */
+export interface HttpVariant {
+  /** There was no room for a connection. */
+  readonly onRefused?: (listening: NetServer) => void;
+  /** Makes what listens instead of the HTTP server, and hands connections on to it. */
+  readonly front?: (server: Server) => NetServer;
+}
+
+/** Binds and starts answering; rejects with {@linkcode ListenError}. */
+export function serve(options: ServeOptions, variant: HttpVariant = {}): Promise<Listener> {
   const server = createAdaptorServer({
     fetch: (request, bindings) => options.handler(request, peerOf(bindings as HttpBindings)),
     overrideGlobalObjects: false,
@@ -37,31 +39,32 @@ export function serve(
     },
   }) as Server;
   server.setTimeout(SILENT_MS, (socket) => socket.destroy());
-  const sockets = boundConnections(server, options, onRefused);
+  const listening = variant.front?.(server) ?? server;
+  const sockets = boundConnections(listening, options, variant.onRefused ?? (() => {}));
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => reject(new ListenError("HTTP", options, error));
-    server.once("error", fail);
-    server.listen({ host: options.host, port: options.port }, () => {
-      server.off("error", fail);
-      server.on("error", () => {});
-      resolve(listenerOf(server, sockets));
+    listening.once("error", fail);
+    listening.listen({ host: options.host, port: options.port }, () => {
+      listening.off("error", fail);
+      listening.on("error", () => {});
+      resolve(listenerOf(listening, sockets));
     });
   });
 }
 
 // Refuses connections above the limit, or for which there is no room; returns those that are open.
 function boundConnections(
-  server: Server,
+  listening: NetServer,
   options: ServeOptions,
-  onRefused: (server: Server) => void,
+  onRefused: (listening: NetServer) => void,
 ): Set<Socket> {
   const { connectionCountMax = Infinity, room } = options;
   const sockets = new Set<Socket>();
-  server.on("connection", (socket) => {
+  listening.prependListener("connection", (socket) => {
     const isFull = sockets.size >= connectionCountMax;
     if (isFull || room?.take("http") === false) {
       socket.destroy();
-      if (!isFull) onRefused(server);
+      if (!isFull) onRefused(listening);
       return;
     }
     sockets.add(socket);
@@ -78,15 +81,15 @@ function peerOf(bindings: HttpBindings): HttpPeer {
   return { host: plainHost(remoteAddress), port: remotePort ?? 0 };
 }
 
-function listenerOf(server: Server, sockets: ReadonlySet<Socket>): Listener {
-  const address = server.address();
+function listenerOf(listening: NetServer, sockets: ReadonlySet<Socket>): Listener {
+  const address = listening.address();
   if (address === null || typeof address === "string") throw new Error("not a TCP address");
   return {
     host: address.address,
     port: address.port,
     close: () =>
       new Promise((resolve) => {
-        server.close(() => resolve());
+        listening.close(() => resolve());
         for (const socket of sockets) socket.destroy();
       }),
   };
