@@ -1,13 +1,34 @@
 // The frames of one method of a program, and what its channel's view has to expect from it.
 
 import * as M from "../../src/amqp/methods_gen.ts";
-import { textField } from "../../src/amqp/field_value.ts";
+import { type FieldTable, textField } from "../../src/amqp/field_value.ts";
 import type { Properties } from "../../src/amqp/properties.ts";
 import { encodeText } from "../../src/lib/text.ts";
 import { contentFrames, joined, methodFrame } from "../support/amqp_client.ts";
-import { table } from "../support/test_broker.ts";
-import { EXCHANGE_TYPES, type Op, type Program } from "./program.ts";
+import { type Plain, table } from "../support/test_broker.ts";
+import { EXCHANGE_TYPES, LAST_QUEUE, type Op, type Program } from "./program.ts";
 import type { View } from "./view.ts";
+
+/** What bindings of the headers exchange ask for, by the key that other exchanges would take. */
+const MATCHES: Readonly<Record<string, Plain>> = {
+  k: { a: 1 },
+  l: { "x-match": "any", a: 1, b: 2 },
+  "k.l": { "x-match": "all", a: 1, b: 2 },
+  "#": { "x-match": "any" },
+  "*": { b: "2" },
+};
+const WRONG_TYPES: Readonly<Record<string, string>> = {
+  fanout: "topic",
+  direct: "fanout",
+  topic: "direct",
+  headers: "direct",
+};
+/** What messages to it have, by theirs. */
+const HEADERS: Readonly<Record<string, Plain>> = {
+  k: { a: 1 },
+  l: { b: 2 },
+  "k.l": { a: 1, b: 2 },
+};
 
 /** What a method names on one of the brokers. */
 export interface Sent {
@@ -43,7 +64,7 @@ export function frames(op: Op, sent: Sent, place: Place): Uint8Array {
     case "publish":
       return publish(op, place);
     case "get":
-      view.gets.push({ queue: nameOf(place, op.queue), noAck: op.noAck });
+      view.gets.push({ queue: knownName(place, op.queue), noAck: op.noAck });
       return ask(M.BASIC_GET, { queue: nameOf(place, op.queue), noAck: op.noAck });
     case "consume":
       return ask(M.BASIC_CONSUME, consumeArgs(op, place));
@@ -104,17 +125,22 @@ function topology(op: Op, place: Place, ask: Ask): Uint8Array {
     case "purge":
       return ask(M.QUEUE_PURGE, { queue: nameOf(place, op.queue), nowait: op.nowait });
     case "exchange":
-      return exchange(op, ask);
+      return exchange(op, place.program, ask);
     case "exchange-bind":
     case "exchange-unbind": {
       const { destination, source, key: routingKey } = op;
-      const args = { destination, source, routingKey, arguments: new Map() };
+      const args = { destination, source, routingKey, arguments: bindArgs(source, routingKey) };
       return ask(op.kind === "exchange-bind" ? M.EXCHANGE_BIND : M.EXCHANGE_UNBIND, args);
     }
     case "bind":
     case "unbind": {
       const { exchange, key: routingKey, nowait } = op;
-      const args = { queue: nameOf(place, op.queue), exchange, routingKey, arguments: new Map() };
+      const args = {
+        queue: nameOf(place, op.queue),
+        exchange,
+        routingKey,
+        arguments: bindArgs(exchange, routingKey),
+      };
       return op.kind === "bind"
         ? ask(M.QUEUE_BIND, { ...args, nowait })
         : ask(M.QUEUE_UNBIND, args);
@@ -124,7 +150,7 @@ function topology(op: Op, place: Place, ask: Ask): Uint8Array {
   }
 }
 
-function exchange(op: Op & { kind: "exchange" }, ask: Ask): Uint8Array {
+function exchange(op: Op & { kind: "exchange" }, program: Program, ask: Ask): Uint8Array {
   const { exchange, how, nowait } = op;
   const type = EXCHANGE_TYPES[exchange] ?? "direct";
   switch (how) {
@@ -133,21 +159,30 @@ function exchange(op: Op & { kind: "exchange" }, ask: Ask): Uint8Array {
       return ask(M.EXCHANGE_DELETE, { exchange, ifUnused: how === "delete-unused", nowait });
     case "passive":
       return ask(M.EXCHANGE_DECLARE, { exchange, type, passive: true, nowait });
-    default:
-      return ask(M.EXCHANGE_DECLARE, {
-        exchange,
-        type: how === "wrong" ? "headers" : type,
-        nowait,
-      });
+    default: {
+      const args = exchange === "dx" && program.hasAlternate ? { "alternate-exchange": "fx" } : {};
+      const declared = how === "wrong" ? WRONG_TYPES[type]! : type;
+      return ask(M.EXCHANGE_DECLARE, { exchange, type: declared, arguments: table(args), nowait });
+    }
   }
 }
 
-function nameOf({ program }: Place, queue: number): string {
-  return program.queues[queue]!.name;
+function bindArgs(exchange: string, key: string): FieldTable {
+  return table(exchange === "hx" ? MATCHES[key] ?? {} : {});
 }
 
-function declareArgs(op: Op & { kind: "declare" }, { program }: Place): object {
+function nameOf({ program }: Place, queue: number): string {
+  return queue === LAST_QUEUE ? "" : program.queues[queue]!.name;
+}
+
+/** The queue that is meant, where an empty name stands for one. */
+function knownName(place: Place, queue: number): string {
+  return queue === LAST_QUEUE ? place.view.lastQueue : nameOf(place, queue);
+}
+
+function declareArgs(op: Op & { kind: "declare" }, { program, view }: Place): object {
   const { name: queue, args, ...flags } = program.queues[op.queue]!;
+  view.lastQueue = queue;
   const { how, nowait } = op;
   if (how === "passive") return { queue, passive: true, nowait };
   if (how === "invalid") {
@@ -158,15 +193,16 @@ function declareArgs(op: Op & { kind: "declare" }, { program }: Place): object {
 }
 
 function consumeArgs(op: Op & { kind: "consume" }, place: Place): object {
-  const { tag, noAck, exclusive, priority } = op;
+  const { tag, noAck, exclusive, priority, nowait } = op;
   const queue = nameOf(place, op.queue);
-  place.view.asked.set(tag, { queue, noAck });
+  const consumer = { queue: knownName(place, op.queue), noAck };
+  if (nowait) place.view.consumers.set(tag, consumer);
+  else place.view.asked.set(tag, consumer);
   const args = priority === 0 ? {} : { "x-priority": priority };
-  return { queue, consumerTag: tag, noAck, exclusive, arguments: table(args) };
+  return { queue, consumerTag: tag, noAck, exclusive, nowait, arguments: table(args) };
 }
 
 function publish(op: Op & { kind: "publish" }, { view, channel, id }: Place): Uint8Array {
-  view.publishedCount++;
   if (view.isConfirming) view.unconfirmed.add(++view.confirmedTag);
   const properties: Properties = op.persistent ? { deliveryMode: 2 } : {};
   if (op.expires) properties.expiration = "0";
@@ -176,6 +212,7 @@ function publish(op: Op & { kind: "publish" }, { view, channel, id }: Place): Ui
     const keys = ["q0", "k.l"].map(textField);
     properties.headers = new Map([[op.extra, { tag: "A", value: keys }]]);
   }
+  if (op.exchange === "hx") properties.headers ??= table(HEADERS[op.key] ?? {});
   if (op.extra === "bad-cc") properties.headers = new Map([["CC", textField("q0")]]);
   const body = encodeText(`m${id}.`.padEnd(op.bodyBytes, "x"));
   const { exchange, key: routingKey, mandatory } = op;

@@ -3,7 +3,7 @@
 
 import { connect, type Socket } from "node:net";
 import * as M from "../../src/amqp/methods_gen.ts";
-import { AmqpClient, type Incoming, methodFrame } from "../support/amqp_client.ts";
+import { AmqpClient, type Incoming, joined, methodFrame } from "../support/amqp_client.ts";
 import { PROTOCOL_HEADER } from "../../src/amqp/frame.ts";
 import { booleanField } from "../../src/amqp/field_value.ts";
 import { encodeText } from "../../src/lib/text.ts";
@@ -165,14 +165,18 @@ export class Line extends AmqpClient {
     await this.until(() => this.#fences <= asked.filter((one) => !this.open.has(one)).length);
   }
 
-  /** Ends the connection: with the usual farewell, or by dropping the stream. */
-  async end(politely: boolean): Promise<void> {
-    if (politely && !this.isEnded) {
-      this.send(M.CONNECTION_CLOSE, 0, { replyCode: 200, replyText: "", classId: 0, methodId: 0 });
-      await this.until(() => this.inbox.some(({ key }) => key === M.CONNECTION_CLOSE_OK));
+  /** Ends the connection after so many farewells; says how many were answered. */
+  async end(farewellCount: number): Promise<number> {
+    const answered = () => this.inbox.filter(({ key }) => key === M.CONNECTION_CLOSE_OK).length;
+    if (farewellCount > 0 && !this.isEnded) {
+      const args = { replyCode: 200, replyText: "", classId: 0, methodId: 0 };
+      const close = methodFrame(M.CONNECTION_CLOSE, 0, args);
+      this.raw(joined(Array(farewellCount).fill(close)));
+      await this.until(() => answered() === farewellCount);
     }
     this.#socket.destroy();
     this.open.clear();
     this.isEnded = true;
+    return answered();
   }
 }

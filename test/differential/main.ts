@@ -19,6 +19,7 @@ if (!hasRabbitMq()) {
   process.exit(2);
 }
 const folder = mkdtempSync(join(tmpdir(), "reprise-fuzz-"));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 const result = await fuzz({
   folder,
   count: Number(option("count", "10000")),
@@ -30,7 +31,6 @@ const result = await fuzz({
 for (const [kind, count] of [...result.said].sort(([, a], [, b]) => b - a)) {
   console.log(`${count}`.padStart(8), kind);
 }
-rmSync(folder, { recursive: true, force: true });
 const { programCount, methodCount, differenceCount, unstableCount } = result;
 console.log(
   `${programCount} sequences, ${methodCount} methods, ${differenceCount} differences, ` +

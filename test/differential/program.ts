@@ -70,6 +70,7 @@ export type Op =
     readonly noAck: boolean;
     readonly exclusive: boolean;
     readonly priority: number;
+    readonly nowait: boolean;
   }
   | { readonly kind: "cancel"; readonly tag: string }
   | {
@@ -91,7 +92,7 @@ export type Op =
     readonly what: "flow" | "prefetch-size" | "second-open" | "no-queue";
   }
   | { readonly kind: "close" }
-  | { readonly kind: "disconnect"; readonly politely: boolean };
+  | { readonly kind: "disconnect"; readonly how: "politely" | "twice" | "dropping" };
 
 /** What one channel sends at once. */
 export interface Step {
@@ -103,6 +104,8 @@ export interface Step {
 
 /** One sequence. */
 export interface Program {
+  /** Whether the direct exchange has the fanout one as its alternate. */
+  readonly hasAlternate: boolean;
   readonly queues: readonly QueueKind[];
   readonly steps: readonly Step[];
 }
@@ -114,13 +117,16 @@ const STEPS_MIN = 10;
 const STEPS_MAX = 40;
 const OPS_MAX = 6;
 
-const EXCHANGES = ["fx", "dx", "tx"];
+const EXCHANGES = ["fx", "dx", "tx", "hx"];
 /** The type of each exchange of a program. */
 export const EXCHANGE_TYPES: Readonly<Record<string, string>> = {
   fx: "fanout",
   dx: "direct",
   tx: "topic",
+  hx: "headers",
 };
+/** Stands for the queue that the channel declared last. */
+export const LAST_QUEUE = -1;
 const KEYS = ["k", "l", "k.l"];
 const BINDING_KEYS = ["k", "l", "k.l", "#", "*", "*.l"];
 
@@ -137,6 +143,7 @@ class Maker {
   /** The queue that has a dead-letter exchange; 0 when none has. */
   readonly #deadLettering: number;
   readonly #busiest: number;
+  readonly #hasAlternate: boolean;
   #tagCount = 0;
   readonly #tags: string[] = [];
   readonly #hasPriorities: boolean;
@@ -152,6 +159,7 @@ class Maker {
     this.#hasPriorities = this.#chance(0.15);
     this.#hasGlobal = this.#chance(0.2);
     this.#hasTx = this.#chance(0.3);
+    this.#hasAlternate = this.#chance(0.2);
     this.#busiest = this.#prng.nextBelow(QUEUE_COUNT);
     this.#isExpiring = this.#chance(0.06);
     const hasDeadLetters = !this.#isExpiring && this.#chance(0.5);
@@ -167,7 +175,7 @@ class Maker {
     const steps: Step[] = [this.#setUp(), ...this.#selects()];
     const count = STEPS_MIN + this.#prng.nextBelow(STEPS_MAX - STEPS_MIN);
     while (steps.length < count) steps.push(this.#step());
-    return { queues: this.#queues, steps };
+    return { hasAlternate: this.#hasAlternate, queues: this.#queues, steps };
   }
 
   get #hasLateEffects(): boolean {
@@ -304,7 +312,7 @@ class Maker {
     const isTx = this.#modes[channel] === "tx";
     const roll = this.#prng.nextFloat() * 100;
     if (roll < 37) return this.#publish();
-    if (roll < 44) return { kind: "get", queue: this.#queue(), noAck: this.#chance(0.3) };
+    if (roll < 44) return { kind: "get", queue: this.#namedQueue(), noAck: this.#chance(0.3) };
     if (roll < 55) return this.#consume();
     if (roll < 79) return this.#settle(isTx);
     if (roll < 81) return { kind: "cancel", tag: this.#anyTag() };
@@ -313,7 +321,7 @@ class Maker {
     if (roll < 92) return isTx ? this.#tx() : this.#publish();
     if (roll < 98.7) return this.#topology();
     if (roll < 99.3) return { kind: "close" };
-    if (roll < 99.7) return { kind: "disconnect", politely: this.#chance(0.5) };
+    if (roll < 99.7) return this.#disconnect();
     if (this.#chance(0.3)) return this.#hasTx ? this.#tx() : { kind: "confirm" };
     if (this.#chance(0.2)) return { kind: "recover", how: "without-requeue" };
     const what = this.#of(["flow", "prefetch-size", "second-open", "no-queue"] as const);
@@ -323,7 +331,7 @@ class Maker {
   #topology(): Op {
     const roll = this.#prng.nextFloat() * 100;
     const nowait = this.#chance(0.1);
-    if (roll < 20) return { kind: "purge", queue: this.#queue(), nowait };
+    if (roll < 20) return { kind: "purge", queue: this.#namedQueue(), nowait };
     if (roll < 45) return { kind: "declare", queue: this.#queue(), how: this.#how(), nowait };
     if (this.#hasTx) return { kind: "settle-unknown", how: this.#of(["ack", "nack", "reject"]) };
     if (roll < 55) return this.#delete(nowait);
@@ -363,6 +371,14 @@ class Maker {
     return { kind: "recover", how: this.#of(["", "", "async"]) };
   }
 
+  #disconnect(): Op {
+    return { kind: "disconnect", how: this.#of(["politely", "twice", "dropping", "dropping"]) };
+  }
+
+  #namedQueue(): number {
+    return this.#chance(0.03) ? LAST_QUEUE : this.#queue();
+  }
+
   #publish(): Op {
     const exchange = this.#of(["", "", "", ...EXCHANGES]);
     const key = exchange === "" ? this.#queueKey() : this.#of(KEYS);
@@ -395,11 +411,12 @@ class Maker {
     if (!isOld) this.#tags.push(tag);
     return {
       kind: "consume",
-      queue: this.#queue(),
+      queue: this.#namedQueue(),
       tag,
       noAck: this.#chance(0.2),
       exclusive: this.#chance(0.08),
       priority: this.#hasPriorities ? this.#prng.nextBelow(3) : 0,
+      nowait: this.#chance(0.1),
     };
   }
 

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { endGroup, run, start } from "../../scripts/lib/process.ts";
 
 /** The script of Debian's package; those in /usr/sbin insist on a user of their own. */
@@ -49,6 +50,8 @@ export class RabbitMq {
   static async start(): Promise<RabbitMq> {
     const folder = mkdtempSync(join(tmpdir(), "reprise-rabbitmq-"));
     const children: ChildProcess[] = [];
+    // Also when the process is told to end amid a run.
+    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
     try {
       const port = await freePort();
       const env = await prepare(folder, port);

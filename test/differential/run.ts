@@ -34,6 +34,7 @@ export interface Outcome {
 const VANISH_MS = 30;
 // RabbitMQ expires by a timer even what is over at once.
 const EXPIRY_MS = 15;
+const FAREWELLS = { dropping: 0, politely: 1, twice: 2 } as const;
 
 /** Runs a program on both brokers, up to the first difference. */
 export async function runProgram(program: Program, targets: readonly Target[]): Promise<Outcome> {
@@ -67,14 +68,14 @@ async function runStep(step: Step, sides: Side[], outcome: Outcome): Promise<str
   const holds = consumers.size > 0 || unsettled.size > 0 ||
     ops.some(({ kind }) => kind === "consume" || kind === "get");
   if (op?.kind === "disconnect") {
-    await Promise.all(sides.map((side) => side.disconnect(channel, op.politely)));
+    await Promise.all(sides.map((side) => side.disconnect(channel, FAREWELLS[op.how])));
     outcome.methodCount++;
   } else {
     outcome.methodCount += await sendStep(step, sides);
   }
-  // What was on its way to a channel that ends amid other methods, or was with it, comes back before or
+  // What was on its way to a channel that ends amid other methods or a commit, or was with it, comes back before or
   // after what the others of the step have done, and may have gone to other channels by now.
-  const endsAmid = ops.length > 1 && sides[0]!.views[channel]!.isRefused;
+  const endsAmid = (ops.length > 1 || op?.kind === "tx") && sides[0]!.views[channel]!.isRefused;
   const returns = endsAmid && (holds || sides[0]!.views[channel]!.isConnectionRefused);
   const unsure = (index: number) => returns || (endsAmid && index === channel);
   const seen = sides.map((side) => side.takeSeen());
@@ -115,7 +116,7 @@ class Side {
   async #line(index: number): Promise<Line> {
     const found = this.lines[index]!;
     if (found !== null && !found.isEnded && !found.isClosing) return found;
-    if (found !== null) await found.end(false);
+    if (found !== null) await found.end(0);
     const line = await Line.connect(this.target.port);
     this.lines[index] = line;
     const [first, second] = this.views.slice(index * 2, index * 2 + 2);
@@ -171,9 +172,10 @@ class Side {
     );
   }
 
-  async disconnect(channel: number, politely: boolean): Promise<void> {
-    await this.lines[channel >> 1]!.end(politely);
+  async disconnect(channel: number, farewellCount: number): Promise<void> {
+    const answerCount = await this.lines[channel >> 1]!.end(farewellCount);
     for (const index of [channel & ~1, channel | 1]) this.views[index]!.reset();
+    this.views[channel]!.seen.answers.push(`connection.close-ok times=${answerCount}`);
     await pause(VANISH_MS);
     await this.settle();
   }
@@ -190,7 +192,7 @@ class Side {
   }
 
   async cleanUp(): Promise<void> {
-    for (const line of this.lines) await line?.end(true);
+    for (const line of this.lines) await line?.end(1);
     await pause(VANISH_MS);
     await this.target.rest();
     const line = await Line.connect(this.target.port);
@@ -200,7 +202,7 @@ class Side {
       line.send(M.EXCHANGE_DELETE, 1, { exchange });
     }
     await line.fence([1]);
-    await line.end(true);
+    await line.end(1);
   }
 }
 

@@ -33,16 +33,17 @@ export async function shrink(
   return best;
 }
 
-function* candidates({ queues, steps }: Program): Iterable<Program> {
+function* candidates(program: Program): Iterable<Program> {
+  const { steps } = program;
   // Half of them at once first.
   for (let size = Math.ceil(steps.length / 2); size >= 1; size = size > 1 ? size >> 1 : 0) {
     for (let from = steps.length - size; from >= 0; from -= size) {
-      yield { queues, steps: [...steps.slice(0, from), ...steps.slice(from + size)] };
+      yield { ...program, steps: [...steps.slice(0, from), ...steps.slice(from + size)] };
     }
   }
   for (let index = steps.length - 1; index >= 0; index--) {
     for (const step of smallerSteps(steps[index]!)) {
-      yield { queues, steps: steps.map((one, at) => at === index ? step : one) };
+      yield { ...program, steps: steps.map((one, at) => at === index ? step : one) };
     }
   }
 }

@@ -66,7 +66,8 @@ export class View {
   readonly gets: { queue: string; noAck: boolean }[] = [];
   /** Queues whose deletion has no answer yet. */
   readonly deleting: string[] = [];
-  publishedCount = 0;
+  /** Name of the queue declared last. */
+  lastQueue = "";
   /** Number of the last publish that asks for a confirm. */
   confirmedTag = 0;
   readonly unconfirmed: Set<number> = new Set();
@@ -90,7 +91,7 @@ export class View {
     this.held.clear();
     this.gets.length = 0;
     this.deleting.length = 0;
-    this.publishedCount = 0;
+    this.lastQueue = "";
     this.confirmedTag = 0;
     this.unconfirmed.clear();
     this.#lastTag = 0;
