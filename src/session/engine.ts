@@ -304,6 +304,8 @@ export class Engine {
     const dueMs = this.#broker.scheduler.nextDueMs();
     // A timer that fires too early does no harm, one that fires too late does.
     if (dueMs >= this.#armedDueMs || this.#isClosed) return;
+    // What is due already is run by the turn that has been asked for: one turn a round, not two.
+    if (this.#isSoonAsked && dueMs <= this.#broker.nowMs) return;
     this.#armedDueMs = dueMs;
     this.#loop.arm(this.#broker.wakeDelayMs, this.#onTimer);
   }

@@ -1,6 +1,6 @@
 // The engine itself: turns, timers, the end of everything, and whose fault is whose.
 
-import { assertEquals, assertFalse, assertRejects, assertThrows } from "@std/assert";
+import { assertEquals, assertFalse, assertGreater, assertRejects, assertThrows } from "@std/assert";
 import { ChannelError } from "../../../src/amqp/errors.ts";
 import * as M from "../../../src/amqp/methods_gen.ts";
 import { AssertionError, unreachable } from "../../../src/lib/assert.ts";
@@ -174,4 +174,21 @@ Deno.test("a closed stream is told of nothing more, whatever happens to its queu
   other.client.takeClose();
   await closing;
   await assertRejects(() => Promise.reject(new Error("done")), Error, "done");
+});
+
+Deno.test("timers that are due already take one turn a round, not one more for the host's timer", () => {
+  const node = new TestNode({ isManual: true });
+  const { scheduler } = node.broker;
+  let firedCount = 0;
+  const group = scheduler.openGroup(() => firedCount++);
+  node.engine.turn(() => {
+    for (let i = 0; i < 5000; i++) scheduler.insert(group, node.broker.nowMs, i);
+  });
+  assertEquals(node.loop.armedMs, Infinity);
+  node.loop.step();
+  assertGreater(firedCount, 0);
+  assertGreater(5000, firedCount);
+  assertEquals(node.loop.armedMs, Infinity);
+  node.loop.settle();
+  assertEquals(firedCount, 5000);
 });
