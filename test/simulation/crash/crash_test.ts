@@ -1,4 +1,6 @@
-// A short form of the crash simulation, and the proof that it can fail. Many more seeds:
+// A short form of the crash simulation, and the proof that it can fail. A seed finds what it once found only
+// until something changes, so what was found stands in test/unit/store/guards_test.ts as a sequence. Many
+// more seeds:
 // `deno run -A test/simulation/crash/main.ts --seeds 10000`; with `--crowded`, `--flips` or `--planted`
 // the other tests of this file.
 
@@ -9,31 +11,10 @@ import { crowded, type Plan, planOf } from "./plan.ts";
 import { PLANTED_BUGS } from "./planted_bugs.ts";
 import { run, type RunResult } from "./simulation.ts";
 
-const SEEDS = 10;
-const CROWDED_SEEDS = 5;
+const SEEDS = 30;
+const CROWDED_SEEDS = 8;
 const FLIP_SEEDS = 30;
 const BUG_SEEDS_MAX = 60;
-
-/** Seeds that once failed, by what they found. */
-const FOUND: Readonly<Record<string, readonly number[]>> = {
-  "tiny messages are moved from file to file for ever": [11427, 11447],
-  "batches are given up behind one that no log file has taken": [12468],
-  "a move that a full disk refuses is tried again for ever": [31562],
-  "a batch that is not needed is taken for a sign that those before are safe": [206975],
-  "a backlog without memory takes more turns than were given to it": [41643],
-  "a snapshot in place of a log holds part of a batch": [62461],
-  "a snapshot is removed that the manifest names, though not for sure": [5100104],
-  "a start without room takes a file for safe whose name is not": [5000946],
-  "other things, before these tests were": [
-    ...[15, 29, 136, 1023, 1181, 3278, 3302],
-    ...[3626, 3898, 5268, 5423, 5865, 6040, 6384],
-  ],
-};
-
-/** The same in the crowded form. */
-const FOUND_CROWDED: Readonly<Record<string, readonly number[]>> = {
-  "the end waits for no delay of days": [7100634],
-};
 
 function crowdedPlanOf(seed: number): Plan {
   return crowded(planOf(seed));
@@ -66,14 +47,6 @@ Deno.test("run() keeps every promise while much goes to pages and is moved", asy
   assertGreater(sum(results, ({ moves }) => moves), CROWDED_SEEDS);
 });
 
-for (const [found, planFor] of [[FOUND, planOf], [FOUND_CROWDED, crowdedPlanOf]] as const) {
-  for (const [what, seeds] of Object.entries(found)) {
-    Deno.test(`run() keeps every promise for the seeds that once found: ${what}`, async () => {
-      await runAll(seeds, planFor);
-    });
-  }
-}
-
 Deno.test("run() is the same run for the same seed", async () => {
   const [first, second] = await runAll([7, 7]);
   assertEquals(first, second);
@@ -103,7 +76,8 @@ for (const [name, planFor] of Object.entries({ plain: planOf, crowded: crowdedPl
       reports += result.reports;
       served += result.served;
     }
-    assertGreater(harmed, FLIP_SEEDS);
+    // Most bits cost nothing: what many messages hang on is written twice.
+    assertGreater(harmed, FLIP_SEEDS / 3);
     assertGreater(reports, FLIP_SEEDS / 2);
     assertGreater(served, FLIP_SEEDS / 4);
   });

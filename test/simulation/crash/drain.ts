@@ -108,7 +108,9 @@ async function closeOrderly(world: World, node: SimNode, dice: Dice): Promise<vo
   const { plan, disk, ledger, trace } = world;
   const closing = node.store.close(node.nowMs);
   disk.finishAll();
-  await closing;
+  await closing.catch((error: Error) => {
+    throw new Violation(`cannot end: ${error.message}`);
+  });
   if (disk.openCount > 0) throw new Violation(`${disk.openCount} handles are left open`);
   ledger.died("process", node.store);
   const next = disk.crash(

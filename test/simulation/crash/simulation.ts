@@ -138,7 +138,10 @@ class Simulation {
     try {
       return new SimNode(this.#world, this.#world.nowMs);
     } catch (error) {
-      if (error instanceof DiskError && !isLast) {
+      if (error instanceof DiskError && isLast) {
+        throw new Violation(`cannot start: ${error.message}`);
+      }
+      if (error instanceof DiskError) {
         // It refuses to start; somebody repairs the disk.
         trace(`  cannot start: ${error.message}`);
         disk.clearFaults();
