@@ -1,6 +1,6 @@
-// The command `check`: opens a data folder that nobody uses, without changing anything in it, and tells
-// in lines what is there and what is damaged. main.ts prints them; whether a folder is whole is decided
-// in src/store.
+// The command `check`: opens a data folder that no broker uses, changes nothing in it, and lists in
+// lines of text what it holds and what is damaged. main.ts prints the lines; src/store decides
+// whether a folder is whole.
 
 import { FolderFileSystem, isFolder } from "./runtime/file_system.ts";
 import { folderUser } from "./runtime/folder_lock.ts";
@@ -8,22 +8,25 @@ import { refusal, StorageError } from "./storage.ts";
 import { checkStore, type FolderReport } from "./store/log/folder_check.ts";
 import { ReadOnlyFileSystem } from "./store/read_only_file_system.ts";
 
-/** Places of damage that are shown; the rest is only counted. */
+/** At most this many damaged places are listed; the others are only counted. */
 const DAMAGES_SHOWN_MAX = 1000;
 
-/** What there is to say about a folder. */
+/** The result of checking a folder: the lines to print, and whether the folder is whole. */
 export interface FolderCheck {
   readonly lines: readonly string[];
   readonly isWhole: boolean;
 }
 
-/** Checks a folder. @throws StorageError with one line when it cannot be looked at */
+/**
+ * Checks a folder.
+ * @throws StorageError with one line when the folder cannot be read
+ */
 export function checkFolder(folder: string): FolderCheck {
   try {
     if (!isFolder(folder)) throw new StorageError(`${folder}: no such folder`);
     refuseUsed(folder);
     const report = checkStore(new ReadOnlyFileSystem(new FolderFileSystem(folder)));
-    // What has been read means nothing if a broker has begun to write meanwhile.
+    // The report means nothing if a broker has begun to write into the folder meanwhile.
     refuseUsed(folder);
     return { lines: linesOf(folder, report), isWhole: report.damages.length === 0 };
   } catch (error) {

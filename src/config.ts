@@ -1,6 +1,7 @@
-// The one typed configuration and how it comes about: defaults, then the file, then the environment
-// (REPRISE_*), then the flags. main.ts calls it with what the process gives; mod.ts with an object.
-// Everything unknown or out of range is refused with its name and the accepted values.
+// The one typed configuration, read from the defaults, then the file, then the environment
+// (REPRISE_*), then the flags. main.ts gives it the sources of the process; mod.ts builds on its
+// defaults. A setting that is unknown or out of range is refused with its name and the accepted
+// values.
 
 import { DEFAULT_LIMITS } from "./broker/limits.ts";
 import { DEFAULT_USER } from "./broker/users.ts";
@@ -27,14 +28,16 @@ export type Command =
   | { readonly kind: "help"; readonly text: string }
   | { readonly kind: "version" };
 
-/** Where the settings of a process come from; the last two are read only when they are needed. */
+/**
+ * Where the settings of a process come from. The environment and the file are read only when needed.
+ */
 export interface ConfigSources {
   readonly args: readonly string[];
   environment(): Readonly<Record<string, string>>;
   readTextFile(path: string): string;
 }
 
-/** A configuration of defaults, free to be changed. */
+/** Returns a new configuration with the default values, which the caller may change. */
 export function defaultConfig(): Config {
   return {
     bind: "127.0.0.1",
@@ -50,7 +53,10 @@ export function defaultConfig(): Config {
   };
 }
 
-/** Reads every source; throws {@linkcode ConfigError} with one clear line. */
+/**
+ * Reads all sources.
+ * @throws ConfigError with one clear line
+ */
 export function loadCommand(sources: ConfigSources): Command {
   const isCheck = sources.args[0] === "check";
   const flags = readFlags(isCheck ? sources.args.slice(1) : sources.args);
@@ -76,12 +82,13 @@ function readConfig(sources: ConfigSources, flags: Flags): Config {
   const path = flags.configPath ?? environment[CONFIG_VARIABLE];
   if (path !== undefined) applyFile(config, readFile(sources, path), path);
   applyEnvironment(config, environment);
-  // A setting that gives several others a value comes before those that give one of them another.
+  // A setting that also sets the values of other settings is applied before those settings
+  // themselves.
   const values = [...flags.values].sort((a, b) => orderOf(a.setting) - orderOf(b.setting));
   for (const { setting, text } of values) {
     setting.applyText(config, text, `--${setting.name}`);
   }
-  // The last one of a flag is the one that holds.
+  // When a flag is given more than once, its last value counts.
   const isMemory = flags.values.findLast(({ setting }) => setting.name === "memory")?.text;
   const hasFolder = flags.values.some(({ setting }) => setting.name === "data-dir");
   if (isMemory === "true" && hasFolder) throw ConfigError.forBoth("--memory", "--data-dir");

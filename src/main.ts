@@ -1,5 +1,6 @@
-// The executable door: settings, then the server, then the ready line, then signals. Run by a person or
-// a supervisor; whatever goes wrong on the way is one line on standard error and exit code 1.
+// The executable: reads the settings, starts the server, prints the ready line, then waits for
+// signals. A person or a supervisor runs it. A failed start is one line on standard error and exit
+// code 1.
 
 import { checkFolder } from "./check.ts";
 import { type Config, ConfigError, loadCommand } from "./config.ts";
@@ -39,7 +40,7 @@ async function main(runtime: Runtime): Promise<void> {
   }
 }
 
-/** Prints what a data folder holds; whether it is whole. */
+/** Prints what a data folder holds. Returns whether the folder is whole. */
 function printCheck(process: Process, folder: string): boolean {
   const { lines, isWhole } = checkFolder(folder);
   process.writeOut(lines.map((line) => `${line}\n`).join(""));
@@ -48,7 +49,7 @@ function printCheck(process: Process, folder: string): boolean {
 
 async function run(runtime: Runtime, config: Config): Promise<void> {
   const { process } = runtime;
-  // Looked at now, before anybody can have gone away.
+  // The starter is looked up first, while its process still exists.
   const starter = starterOf(process.environment());
   const clock = new SystemClock();
   const logger = new LineLogger({
@@ -105,8 +106,9 @@ function stopOnSignal(
   };
   process.onSignal((signal) => {
     if (askedMs >= 0) {
-      // Who asks twice does not want to wait for clients that do not answer. What comes at once is the
-      // same signal again: sent to the whole group, and passed on by what started the broker.
+      // A second signal means: do not wait for clients that do not answer. A signal that follows
+      // within SAME_SIGNAL_MS is a copy of the first: it was sent to the whole process group, and the
+      // program that started the broker passed it on as well.
       if (clock.monotonicMs() - askedMs >= SAME_SIGNAL_MS) process.exit(1);
       return;
     }

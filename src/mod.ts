@@ -1,5 +1,5 @@
-// The library door: a broker inside your own program, for tests and for tools, on real ports and with
-// time that can be moved by hand. It starts what server.ts composes and never exits the process.
+// The library: a broker inside your own program, for tests and tools, on real ports and with a clock
+// that can be virtual. It starts the server that server.ts composes and never exits the process.
 
 import { defaultConfig } from "./config.ts";
 import { type GivenOptions, readOptions } from "./config/options.ts";
@@ -35,48 +35,53 @@ export interface PortOptions {
   port?: number;
 }
 
-/** Limits by their names; one that counts bytes may be text like `512M` as well. */
+/** Limits by name. A limit that counts bytes may also be text like `512M`. */
 export type LimitOptions = {
   [Name in keyof Limits]?: Name extends `${string}Bytes${string}` ? number | string : number;
 };
 
-/** What {@linkcode Broker.start} can be told; everything may be left out. */
+/** Options of {@linkcode Broker.start}; all of them may be left out. */
 export interface BrokerOptions {
   /** Where AMQP clients connect: port 5672 when left out. */
   amqp?: PortOptions;
-  /** Where the HTTP API answers: port 15672 when the port is left out; false, the default, for none. */
+  /**
+   * Where the HTTP API answers: port 15672 when the port is left out. False, the default, means no
+   * HTTP API.
+   */
   http?: PortOptions | false;
-  /** Who may log in: guest with password guest, from this machine, when left out. */
+  /** Who may log in. When left out: guest with password guest, from this machine. */
   users?: readonly UserInput[];
   /** Limits that differ from the defaults. */
   limits?: LimitOptions;
   /**
-   * Folder that keeps durable queues and persistent messages; one broker at a time may use it. When
-   * left out, everything is in memory and ends with the broker.
+   * Folder that keeps durable queues and persistent messages. Only one broker at a time may use it.
+   * When left out, everything is in memory and ends with the broker.
    */
   dataDir?: string;
-  /** Confirms messages before the disk has them: faster, and lost if the machine loses power. */
+  /**
+   * Confirms messages before they are on the disk. This is faster, but a power failure can lose them.
+   */
   noSync?: boolean;
   /** Publishers wait while the disk has less room than this: bytes, or text like `512M`. */
   diskFreeMin?: number | string;
-  /** Memory the whole process is to stay below: bytes, or text like `2G`. */
+  /** Memory that the whole process should stay below: bytes, or text like `2G`. */
   maxMemory?: number | string;
   /**
-   * `system` for real time, the default. With `virtual` time stands still until `broker.clock.advance`
-   * moves it: delays, expirations and timeouts happen then and only then, and clients need not send
-   * heartbeats.
+   * `system`, the default, is real time. With `virtual`, time stands still until
+   * `broker.clock.advance` moves it. Delays, expirations and timeouts happen only then, and clients
+   * need not send heartbeats.
    */
   clock?: "system" | "virtual";
   /**
-   * Milliseconds since the epoch at which a virtual clock starts; the real time when left out, and
-   * never before the time that the data folder has reached.
+   * Milliseconds since the epoch at which a virtual clock starts; the real time when left out. The
+   * clock never starts before the time that the data folder has reached.
    */
   startTime?: number;
-  /** Seed of jitter and generated names, to make a run repeatable; random when left out. */
+  /** Seed of jitter and generated names, which makes a run repeatable; random when left out. */
   seed?: number;
-  /** Receives log lines; dropped when left out. */
+  /** Receives log lines; they are dropped when it is left out. */
   logger?: Logger;
-  /** Told when the broker stops because of a fault of its own. */
+  /** Called when the broker stops because of a fault of its own. */
   onFailure?: (error: unknown) => void;
 }
 
@@ -85,13 +90,14 @@ export interface BrokerClock {
   /** Broker time now, milliseconds since the epoch. */
   readonly now: number;
   /**
-   * Lets `ms` milliseconds pass at once: everything due in them happens in order, each thing at its own
-   * time. Resolves when it has been done and handed to the clients' sockets. Virtual clocks only.
+   * Lets `ms` milliseconds pass at once: everything that is due within them happens in order, each
+   * event at its own time. Resolves when all of it has been done and handed to the clients' sockets.
+   * Only for virtual clocks.
    */
   advance(ms: number): Promise<void>;
 }
 
-/** Rounds of the event loop that `advance` waits for clients that do not read. */
+/** `advance` waits at most this many rounds of the event loop for clients that do not read. */
 const FLUSH_ROUNDS_MAX = 200;
 
 /** A broker that runs inside this program; {@linkcode Broker.start} makes one. */
@@ -100,11 +106,11 @@ export interface Broker extends AsyncDisposable {
   readonly url: string;
   /** Address of the HTTP API without a path; null when there is none. */
   readonly httpUrl: string | null;
-  /** The broker's time, to be moved by hand if it is virtual. */
+  /** The broker's time, which can be moved by hand if it is virtual. */
   readonly clock: BrokerClock;
   /**
-   * Closes every connection with 320 CONNECTION_FORCED and both ports; resolves when nothing is left
-   * open. Calling it again is allowed.
+   * Closes every connection with 320 CONNECTION_FORCED and closes both ports. Resolves when nothing
+   * is left open. It may be called again.
    */
   close(): Promise<void>;
 }
@@ -113,8 +119,8 @@ export interface Broker extends AsyncDisposable {
 export const Broker: {
   /**
    * Starts a broker and resolves when it accepts clients. Rejects with {@linkcode ConfigError} for an
-   * option that cannot be used, with {@linkcode StorageError} when the data folder cannot be used, and
-   * with {@linkcode ListenError} when a port cannot be opened.
+   * option that cannot be used, with {@linkcode StorageError} when the data folder cannot be used,
+   * and with {@linkcode ListenError} when a port cannot be opened.
    *
    * @example
    * ```ts
@@ -162,7 +168,7 @@ async function start(options: BrokerOptions = {}): Promise<Broker> {
   });
 }
 
-// Runtimes that do not know the symbol cannot dispose of anything: there the member is left out.
+// A runtime that does not know the symbol cannot dispose of anything, so the member is left out.
 function disposable(broker: Omit<Broker, typeof Symbol.asyncDispose>): Broker {
   if (typeof Symbol.asyncDispose !== "symbol") return broker as Broker;
   return Object.assign(broker, { [Symbol.asyncDispose]: () => broker.close() });
@@ -190,7 +196,7 @@ function timeOf(options: GivenOptions): Time {
   return { clock, loop, virtual: loop, setWall: (wallMs) => clock.setWall(wallMs) };
 }
 
-/** An address a client on this machine can connect to. */
+/** Returns an address that a client on this machine can connect to. */
 function reachable({ host, port }: Address): string {
   const isAny = host === "0.0.0.0" || host === "::";
   return formatAddress(isAny ? "127.0.0.1" : host, port);
@@ -211,7 +217,7 @@ function brokerClock(server: Server, time: Time): BrokerClock {
   };
 }
 
-// What the kernel has not taken by then belongs to clients that do not read.
+// Output that the kernel has not taken after these rounds belongs to clients that do not read.
 async function flushed(server: Server): Promise<void> {
   for (let round = 0; round < FLUSH_ROUNDS_MAX && hasOutput(server); round++) {
     await new Promise((resolve) => setImmediate(resolve));

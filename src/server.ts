@@ -1,5 +1,5 @@
-// The composition root: puts the layers together in the order in which they need each other and takes
-// them apart in the opposite one. main.ts and mod.ts start it; nothing else knows every layer.
+// The composition root: builds the layers in the order in which they need each other and takes them
+// down in the opposite order. main.ts and mod.ts start it; no other file knows every layer.
 
 import type { Limits } from "./broker/limits.ts";
 import { residentBytesOf } from "./config/memory_split.ts";
@@ -26,12 +26,12 @@ import { VERSION } from "./version.ts";
 
 /** Clients have this long to answer connection.close when the node stops. */
 const CLOSE_GRACE_MS = 3_000;
-/** What is closed has this long to leave the machine. */
+/** Bytes written to sockets that are being closed have this long to be sent. */
 const FLUSH_GRACE_MS = 500;
-/** A node that keeps things runs a turn at least this often. */
+/** A node with a data folder runs a turn at least this often. */
 const HOUSEKEEPING_INTERVAL_MS = 500;
 
-/** How often the log is told of lines that were left out. */
+/** How often the log reports the number of lines that were left out. */
 const LOG_FLUSH_INTERVAL_MS = 1_000;
 
 /** An address to listen on. */
@@ -41,26 +41,26 @@ export interface Address {
   readonly port: number;
 }
 
-/** What a server is made of. */
+/** The parts and settings that a server is made of. */
 export interface ServerOptions {
   readonly runtime: Runtime;
   readonly amqp: Address;
-  /** Null for no HTTP at all. */
+  /** Null for no HTTP API. */
   readonly http: Address | null;
   readonly users: readonly UserConfig[];
   readonly limits: Limits;
-  /** How things are kept; null for in memory alone. */
+  /** The data folder and how it is written; null for a node in memory alone. */
   readonly storage: StorageOptions | null;
   readonly clock: Clock;
-  /** Puts a clock that is moved by hand to the time that the data folder has reached. */
+  /** Sets a virtual clock to the time that the data folder has reached. */
   readonly setWall?: (wallMs: number) => void;
   readonly loop: HostLoop;
   readonly logger: Logger;
-  /** Whether peers that send no heartbeats are given up. */
+  /** Whether connections of peers that send no heartbeats are closed. */
   readonly watchesPeers: boolean;
   /** Seed of everything random in the broker. */
   readonly seed: number;
-  /** The broker itself failed; everything has been torn down and nothing may be written any more. */
+  /** Called when the broker itself has failed. Nothing may be written any more. */
   readonly onFatal: (error: unknown) => void;
 }
 
@@ -83,7 +83,7 @@ export class Server {
   #logFlusher: ReturnType<typeof setInterval> | undefined;
   #stopping: Promise<void> | null = null;
 
-  /** Puts the layers together; {@linkcode Server.start} is the way to one that listens. */
+  /** Puts the layers together. {@linkcode Server.start} also restores the data and listens. */
   constructor(options: ServerOptions, storage: Storage | null, logger: BoundedLogger) {
     const { runtime, loop, limits } = options;
     const random = new Prng(options.seed);
@@ -122,8 +122,8 @@ export class Server {
   }
 
   /**
-   * Starts a node, with what its data folder holds. Rejects with `StorageError` when the folder cannot
-   * be used and with `ListenError` when a port cannot be opened, leaving nothing open behind.
+   * Starts a node with what its data folder holds. Rejects with `StorageError` when the folder cannot
+   * be used and with `ListenError` when a port cannot be opened; nothing stays open then.
    */
   static async start(options: ServerOptions): Promise<Server> {
     const startMs = options.clock.monotonicMs();
@@ -157,7 +157,7 @@ export class Server {
 
   /**
    * Stops accepting, closes every connection with 320 CONNECTION_FORCED and leaves no handle open.
-   * Resolves when all is gone; calling it again gives the same promise.
+   * Resolves when all is closed. Further calls return the same promise.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -175,8 +175,8 @@ export class Server {
       throw error;
     }
     if (this.#failure !== null) throw this.#failure.error;
-    // What nobody waits for is synced in a turn, a full disk is looked at and a broken log repaired in
-    // one, also when no client gives a reason for one.
+    // Some work is done at turns even when no client causes one: syncing entries that no client waits
+    // for, checking whether a full disk has room again, and repairing a broken log.
     this.#housekeeper = setInterval(() => this.engine.turn(() => {}), HOUSEKEEPING_INTERVAL_MS);
   }
 
@@ -210,7 +210,7 @@ export class Server {
       acceptsConnections: () => !this.#descriptors.isShort,
       monotonicMs: () => clock.monotonicMs(),
       nowMs: () => this.nowMs,
-      // A timer lets the sockets in on every runtime.
+      // A timer lets the event loop serve the sockets on every runtime.
       pause: (delayMs) => this.#pauses.sleep(delayMs),
       residentBytes: () => runtime.process.residentBytes(),
       storage: () => this.#storage?.info() ?? null,
@@ -237,7 +237,7 @@ export class Server {
   async #stop(): Promise<void> {
     clearInterval(this.#sampler);
     await this.#amqp?.close();
-    // The engine bounds its own wait by broker time, which need not move at all.
+    // The engine bounds its own wait by broker time, and a virtual clock need not move.
     await withinRealTime(CLOSE_GRACE_MS, this.engine.close(CLOSE_GRACE_MS));
     await this.#tearDown(FLUSH_GRACE_MS);
   }
@@ -251,12 +251,12 @@ export class Server {
     await this.#http?.close();
     await this.#amqp?.closeStreams(graceMs);
     this.engine.halt();
-    // After a failure the folder has been given back already, as it was on the disk.
+    // After a failure the folder has already been given back as it was on the disk.
     if (this.#failure === null) await this.#storage?.close(this.#time.nowMs());
   }
 
-  // Half-applied state must not be seen by anyone: nothing more is written, no close frames are sent,
-  // the streams just end.
+  // No client may see state that is half applied: nothing more is written, no close frames are sent,
+  // and the streams just end.
   #fail(error: unknown): void {
     this.#failure = { error };
     this.#storage?.abandon();

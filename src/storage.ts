@@ -1,6 +1,6 @@
-// The data folder of a node: takes its lock, opens the store in it, gives what is there to the broker,
-// and lets go of everything in the end. server.ts makes one for a node that keeps things; what is on
-// the disk is src/store's business.
+// The data folder of a node: takes the lock of the folder, opens the store in it, gives the recovered
+// state to the broker, and releases both in the end. server.ts creates one for a node that keeps
+// data; the files are the business of src/store.
 
 import type { Broker } from "./broker/broker.ts";
 import { Histogram } from "./broker/metrics.ts";
@@ -14,14 +14,14 @@ import { FileStore } from "./store/file_store.ts";
 import { DiskError, type FileSystem } from "./store/file_system.ts";
 import { StoreFormatError } from "./store/log/manifest.ts";
 
-/** Upper bounds of the histogram of syncs, seconds. */
+/** Upper bounds of the histogram of sync durations, seconds. */
 const SYNC_BOUNDS_SECONDS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2];
 
 const KINDS = ["log", "snapshot", "segment"] as const;
 
-/** How a node keeps things. */
+/** The data folder of a node and how it is written. */
 export interface StorageOptions {
-  /** The data folder; made when it is not there. */
+  /** The data folder; it is created when it does not exist. */
   readonly folder: string;
   /** False: messages count as safe once the operating system has them. */
   readonly isSynced: boolean;
@@ -29,7 +29,7 @@ export interface StorageOptions {
   readonly diskFreeBytesMin: number;
 }
 
-/** How a node with these settings keeps things; null for in memory alone. */
+/** Returns the storage options of a node with these settings; null for a node in memory alone. */
 export function storageOf(
   settings: { dataDir: string; isInMemory: boolean; isSynced: boolean; diskFreeBytesMin: number },
 ): StorageOptions | null {
@@ -37,10 +37,10 @@ export function storageOf(
   return isInMemory ? null : { folder: dataDir, isSynced, diskFreeBytesMin };
 }
 
-/** What {@linkcode Storage.open} needs besides. */
+/** Further parts that {@linkcode Storage.open} needs. */
 export interface StorageParts {
   readonly logger: Logger;
-  /** Contents of messages kept in memory before those on disk are given up, bytes. */
+  /** Message contents kept in memory before those that are also on disk are dropped from it, bytes. */
   readonly residentBytesMax: number;
   /** Seed of the checksums of a new folder: a random number below 2^32. */
   readonly seed: number;
@@ -73,8 +73,9 @@ export class Storage {
   }
 
   /**
-   * Locks a folder and reads what is in it.
-   * @throws StorageError when it is in use, not ours to use, or the disk fails; nothing is changed then
+   * Locks a folder and reads what it holds.
+   * @throws StorageError when the folder is in use or has another format, or the disk fails; the
+   * folder is unchanged then
    */
   static open(options: StorageOptions, parts: StorageParts): Storage {
     const { logger } = parts;
@@ -99,12 +100,15 @@ export class Storage {
     }
   }
 
-  /** Latest broker time of the life before, ms; 0 when there was none. */
+  /** Latest broker time of the previous run, ms since the epoch; 0 when there was none. */
   get lastTimeMs(): number {
     return this.store.recovered.lastTimeMs;
   }
 
-  /** Gives a new broker, in its first turn, what was there; `elapsedMs` is what all of it took so far. */
+  /**
+   * Gives the recovered state to a new broker in its first turn. `elapsedMs` returns how long the
+   * start has taken so far.
+   */
   restore(broker: Broker, elapsedMs: () => number): void {
     const { cuts, damages, replayedBytes } = this.store.recovered;
     for (const { file, offset, what } of cuts) {
@@ -130,7 +134,7 @@ export class Storage {
     });
   }
 
-  /** The folder as it is now, for metrics. */
+  /** Returns the state of the folder, for metrics. */
   info(): StorageInfo {
     const { store } = this;
     return {
@@ -146,7 +150,10 @@ export class Storage {
     };
   }
 
-  /** Makes everything safe and gives the folder back; no turn may follow. Rejects when it is not safe. */
+  /**
+   * Makes everything safe and releases the folder; no turn may follow. Rejects when not everything is
+   * safe.
+   */
   async close(nowMs: number): Promise<void> {
     try {
       await this.store.close(nowMs);
@@ -155,7 +162,7 @@ export class Storage {
     }
   }
 
-  /** Gives the folder back as it is on disk: the node has failed. */
+  /** Releases the folder as it is on disk, after the node has failed. */
   abandon(): void {
     this.store.abandon();
     this.#lock.release();
@@ -179,7 +186,10 @@ function openFolder(folder: string): OpenedFolder {
   }
 }
 
-/** What is said about a folder that cannot be used; an error of the program itself stays what it is. */
+/**
+ * Turns an error of the folder or the disk into a StorageError with one clear line. Returns any other
+ * error unchanged.
+ */
 export function refusal(folder: string, error: unknown): unknown {
   if (error instanceof FolderLockedError) return new StorageError(error.message);
   if (error instanceof StoreFormatError) return new StorageError(`${folder}: ${error.message}`);
