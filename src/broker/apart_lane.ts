@@ -1,7 +1,8 @@
-// The ready messages of a queue some of which do not fit every client: their content header is larger
-// than a frame that the client has agreed to. Those stand apart from the lane, so that they hold up
-// nobody else, by what a consumer must be able to take; positions keep the order. It takes the place of
-// the queue's lane while it holds a message. dispatch.ts and get_head.ts put messages here.
+// The ready messages of a queue that holds messages whose content header is larger than a frame that
+// some client has agreed to. Those messages stand apart from the lane, grouped by the header size
+// that a consumer must take, so that they hold up no others; positions keep the order. An ApartLane
+// replaces the queue's lane as long as a message stands apart. dispatch.ts and get_head.ts put
+// messages here.
 //
 //   lane         3 · 5 6 7 8 …
 //   ≤ 4084       (none: every consumer takes them)
@@ -17,15 +18,15 @@ import {
 } from "../store/port.ts";
 import { RequeuedHeap } from "../store/requeued_heap.ts";
 
-// More different limits than these are not told apart.
+// Limits beyond this number are not kept apart: they share the next larger class.
 const CLASSES_MAX = 64;
 
-/** Messages that every consumer takes who takes headers of `limitBytes`. */
+/** Messages for every consumer that takes content headers of `limitBytes`. */
 interface SizeClass {
   limitBytes: number;
-  /** No header here is smaller. */
+  /** No message of this class has a smaller header. */
   minBytes: number;
-  /** No header here is larger. */
+  /** No message of this class has a larger header. */
   maxBytes: number;
   readonly messages: RequeuedHeap;
   isSkipped: boolean;
@@ -37,22 +38,24 @@ export class ApartLane implements ReadyLane {
   headPosition = 0;
   headEntry = 0;
   headExpiryMs = Infinity;
-  /** Whether the loaded head stands apart. */
+  /** Whether the loaded head stands apart from the lane. */
   isHeadApart = false;
-  /** The limit of the loaded head's class: who takes headers of this size takes it. */
+  /**
+   * The limit of the loaded head's class: a consumer that takes headers of this size takes the head.
+   */
   headLimitBytes = 0;
-  /** Messages that stand apart. */
+  /** Number of messages that stand apart. */
   count = 0;
-  /** Until then it is not logged again that some fit nobody. */
+  /** Before this broker time, ms, no further line of log says that messages fit no consumer. */
   quietUntilMs = 0;
-  /** The lane of everything else. */
+  /** The lane of all other messages. */
   readonly inner: ReadyLane;
   readonly #account: (deltaBytes: number) => void;
-  /** By rising limit; the last one has none. */
+  /** Sorted by rising limit; the last class has no limit. */
   #classes: SizeClass[] = [];
   #head: SizeClass | null = null;
 
-  /** `account` is told how the memory for messages apart changes. */
+  /** `account` is called when the memory for messages apart changes. */
   constructor(inner: ReadyLane, account: (deltaBytes: number) => void) {
     this.inner = inner;
     this.#account = account;
@@ -78,7 +81,7 @@ export class ApartLane implements ReadyLane {
     this.inner.restore(position, ref, entry, expiryMs);
   }
 
-  /** Puts the head of the inner lane apart, which is loaded there; its header has so many bytes. */
+  /** Puts the loaded head of the inner lane apart. `headerBytes` is the size of its content header. */
   setApart(headerBytes: number, limits: Iterable<number>): void {
     const { inner } = this;
     this.learn(limits);
@@ -91,7 +94,7 @@ export class ApartLane implements ReadyLane {
     inner.shift();
   }
 
-  /** Tells messages apart by what clients with these limits can take. */
+  /** Splits the classes, so that clients with these limits can be told apart. */
   learn(limits: Iterable<number>): void {
     if (this.count === 0) this.#classes = [newClass(Infinity)];
     for (const limitBytes of limits) this.#learn(limitBytes);
@@ -111,7 +114,7 @@ export class ApartLane implements ReadyLane {
     if (above.minBytes <= limitBytes) this.#putBack(above);
   }
 
-  // Whoever takes the next ones from the lane looks at their sizes again.
+  // The messages go back to the lane. Their sizes are measured again when they reach its head.
   #putBack(from: SizeClass): void {
     this.#change(from, ({ messages }) => {
       for (; messages.count > 0; messages.shift()) {
@@ -121,7 +124,7 @@ export class ApartLane implements ReadyLane {
     });
   }
 
-  // Keeps the books of a change of one class.
+  // Changes one class and updates the counts and the memory account.
   #change(changed: SizeClass, change: (changed: SizeClass) => void): void {
     const { messages } = changed;
     const bytesBefore = bytesOf(messages);
@@ -140,7 +143,10 @@ export class ApartLane implements ReadyLane {
     return this.headFor(Infinity, waiter);
   }
 
-  /** Loads the oldest message that the lane holds or that a client with this limit takes. */
+  /**
+   * Loads the oldest message that the lane holds or that a client with this limit takes from those
+   * apart.
+   */
   headFor(headerBytesMax: number, waiter: ReadWaiter): number {
     const { inner } = this;
     const state = inner.head(waiter);
@@ -180,12 +186,15 @@ export class ApartLane implements ReadyLane {
     this.headExpiryMs = inner.headExpiryMs;
   }
 
-  /** Nobody can take messages of the loaded head's class now: it is passed over until `rewind`. */
+  /**
+   * Passes over the class of the loaded head until `rewind`: no consumer with capacity takes its
+   * messages.
+   */
   skip(): void {
     this.#head!.isSkipped = true;
   }
 
-  /** Looks at every class again. */
+  /** Looks at every class again, the skipped ones included. */
   rewind(): void {
     for (const one of this.#classes) one.isSkipped = false;
   }
@@ -195,7 +204,7 @@ export class ApartLane implements ReadyLane {
     else this.inner.shift();
   }
 
-  /** How many messages have a header that is too large for a client with this limit. */
+  /** Returns how many messages have a header that is too large for a client with this limit. */
   countAbove(headerBytesMax: number): number {
     let count = 0;
     for (const one of this.#classes) {
@@ -204,7 +213,7 @@ export class ApartLane implements ReadyLane {
     return count;
   }
 
-  /** No header of a message that stands apart is smaller. */
+  /** No message that stands apart has a smaller header. */
   get minBytes(): number {
     return Math.min(...this.#classes.map(({ minBytes }) => minBytes));
   }
@@ -242,7 +251,7 @@ export class ApartLane implements ReadyLane {
   }
 }
 
-/** What a lane and the messages apart held when they were purged. */
+/** The messages of a lane and of its apart classes that a purge has taken. */
 class TakenApart implements TakenMessages {
   readonly messageCount: number;
   readonly #inner: TakenMessages;
@@ -278,7 +287,7 @@ function newClass(limitBytes: number): SizeClass {
   return { limitBytes, minBytes: Infinity, maxBytes: 0, messages, isSkipped: false };
 }
 
-// An empty one is not worth counting: it goes with its lane.
+// The memory of an empty class is not counted: its heap is small and ends with the lane.
 function bytesOf(messages: RequeuedHeap): number {
   return messages.count === 0 ? 0 : messages.memoryBytes;
 }

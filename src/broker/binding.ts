@@ -1,34 +1,34 @@
-// A binding, and the unordered lists of bindings that exchanges route by. Made and destroyed by
-// Bindings (bindings.ts); exchange types keep each binding in exactly one list, so that removing one
-// of a million costs the same as removing the only one.
+// A binding, and the unordered lists of bindings that exchanges route by. Bindings (bindings.ts)
+// makes and destroys them. An exchange type keeps each binding in exactly one list, so that removing
+// one binding costs the same among a million as alone.
 
 import { assert } from "../lib/assert.ts";
 import type { FieldTable } from "../amqp/field_value.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Queue } from "./queue.ts";
 
-/** What a binding leads to. */
+/** What kind of destination a binding has. */
 export type DestinationType = "queue" | "exchange";
 
 /** One binding from an exchange to a queue or to another exchange. */
 export class Binding {
-  /** The exchange it starts from. */
+  /** The exchange that the binding starts from. */
   readonly source: Exchange;
-  /** The queue it leads to; null if it leads to an exchange. */
+  /** The destination queue; null if the destination is an exchange. */
   readonly queue: Queue | null;
-  /** The exchange it leads to; null if it leads to a queue. */
+  /** The destination exchange; null if the destination is a queue. */
   readonly exchange: Exchange | null;
   /** The routing key or pattern. */
   readonly routingKey: string;
-  /** The arguments as given. */
+  /** The arguments as the client gave them. */
   readonly args: FieldTable;
-  /** Tells this binding from every other one of its source. */
+  /** Distinguishes this binding from all others of its source. */
   readonly key: string;
-  /** Tells it from every other one between the same two ends, as the management API names it. */
+  /** Distinguishes this binding from others between the same two ends; the management API shows it. */
   readonly propertiesKey: string;
-  /** Batch that has its definition; 0 when none has, or an earlier life of the node. */
+  /** Number of the batch that holds its definition; 0 if no batch of this run does. */
   definedBatch = 0;
-  /** Place in its {@link BindingList}; kept by the list. */
+  /** Index in its {@link BindingList}, which sets it; -1 while it is in none. */
   listIndex = -1;
 
   /** Creates a binding; see `bindings.ts` for how the keys are made. */
@@ -46,25 +46,25 @@ export class Binding {
     this.propertiesKey = keys.propertiesKey;
   }
 
-  /** Name of the queue or exchange it leads to. */
+  /** Name of the destination queue or exchange. */
   get destination(): string {
     return this.queue !== null ? this.queue.name : this.exchange!.name;
   }
 
-  /** What it leads to. */
+  /** Whether the destination is a queue or an exchange. */
   get destinationType(): DestinationType {
     return this.queue !== null ? "queue" : "exchange";
   }
 
-  /** Whether it outlives a restart: both of its ends do. */
+  /** Whether the binding survives a restart, which it does if both of its ends do. */
   get durable(): boolean {
     return this.source.durable && (this.queue ?? this.exchange!).durable;
   }
 }
 
-/** Bindings in no particular order; adding and removing cost the same at any size. */
+/** Bindings in no particular order. Adding and removing cost the same at any size. */
 export class BindingList {
-  /** The bindings, to be read only. */
+  /** The bindings; read only for callers. */
   readonly items: Binding[] = [];
 
   /** Adds a binding that is in no list yet. */
@@ -85,7 +85,7 @@ export class BindingList {
     binding.listIndex = -1;
   }
 
-  /** Whether nothing is left. */
+  /** Whether the list is empty. */
   get isEmpty(): boolean {
     return this.items.length === 0;
   }

@@ -1,6 +1,6 @@
 // The two names of a binding: its identity among all bindings of its source, and the `properties_key`
-// by which RabbitMQ's management API tells bindings between the same two ends apart. Used by
-// Bindings only; neither text is ever parsed.
+// that RabbitMQ's management API uses to tell bindings between the same two ends apart. Only Bindings
+// uses them; neither text is ever parsed.
 
 import type { FieldTable } from "../amqp/field_value.ts";
 import { hashBytes } from "../lib/bytes.ts";
@@ -8,7 +8,7 @@ import { encodeText } from "../lib/text.ts";
 import { canonicalTable } from "./arguments/canonical.ts";
 import type { DestinationType } from "./binding.ts";
 
-/** What tells two bindings of one source apart. */
+/** The properties that distinguish two bindings of one source. */
 export interface BindingIdentity {
   readonly destination: string;
   readonly destinationType: DestinationType;
@@ -16,7 +16,10 @@ export interface BindingIdentity {
   readonly args: FieldTable;
 }
 
-/** The identity as one text; lengths make it unambiguous whatever the names hold. */
+/**
+ * Returns the identity as one text. It includes the lengths of the names, so no two bindings share
+ * it.
+ */
 export function bindingKey(binding: BindingIdentity): string {
   const { destination, destinationType, routingKey, args } = binding;
   const kind = destinationType === "queue" ? "q" : "e";
@@ -30,7 +33,7 @@ function isUnreserved(byte: number): boolean {
   return isDigit || isLetter || byte === 0x2d || byte === 0x2e || byte === 0x5f;
 }
 
-// Form encoding with "~" escaped too: it separates key and hash.
+// Form encoding that also escapes "~", because "~" separates the key from the hash.
 function quote(text: string): string {
   let quoted = "";
   for (const byte of encodeText(text)) {
@@ -41,7 +44,7 @@ function quote(text: string): string {
   return quoted;
 }
 
-// Two chained FNV-1a runs: 64 bits are plenty among the bindings of one pair.
+// Two chained FNV-1a hashes: 64 bits are enough for the bindings between one pair of ends.
 function argumentsHash(args: FieldTable): string {
   const bytes = encodeText(canonicalTable(args));
   const first = hashBytes(bytes, 0, bytes.length);
@@ -49,7 +52,10 @@ function argumentsHash(args: FieldTable): string {
   return first.toString(16).padStart(8, "0") + second.toString(16).padStart(8, "0");
 }
 
-/** The `properties_key`: `~` for an empty key, the quoted key, or key, `~` and a hash of arguments. */
+/**
+ * The `properties_key`: `~` for an empty key, the quoted key, or the quoted key, `~` and a hash of
+ * the arguments.
+ */
 export function propertiesKey(routingKey: string, args: FieldTable): string {
   if (args.size > 0) return `${quote(routingKey)}~${argumentsHash(args)}`;
   return routingKey === "" ? "~" : quote(routingKey);

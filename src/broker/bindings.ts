@@ -1,6 +1,6 @@
-// The bindings of one vhost: made, found again by what they ask for, and taken away with either of
-// their ends. Called by VHost, which has checked who may do it; what becomes of an exchange that lost
-// its last binding is VHost's business too.
+// The bindings of one vhost: adds them, finds them by their ends and routing, and removes them
+// together with either end. VHost calls it after it has checked permissions. Deleting an exchange
+// that lost its last binding is the business of VHost.
 
 import { ChannelError } from "../amqp/errors.ts";
 import type { FieldTable } from "../amqp/field_value.ts";
@@ -14,7 +14,7 @@ import { assertFits } from "./names.ts";
 import type { Queue } from "./queue.ts";
 import type { VHost } from "./vhost.ts";
 
-/** What a binding leads to. */
+/** The destination of a binding. */
 export type BindingEnd = Queue | Exchange;
 
 /** The two ends of a binding. */
@@ -24,7 +24,7 @@ export interface BindingEnds {
   readonly type: DestinationType;
 }
 
-/** Key and arguments of a binding. */
+/** Routing key and arguments of a binding. */
 export interface BindingRouting {
   readonly routingKey: string;
   readonly args: FieldTable;
@@ -33,7 +33,7 @@ export interface BindingRouting {
 /** All bindings of a vhost. */
 export class Bindings {
   readonly #vhost: VHost;
-  /** Bindings by what they lead to; those by source are with the exchange. */
+  /** Bindings by destination. The bindings by source are kept in their exchange. */
   readonly #incoming = new Map<BindingEnd, Set<Binding>>();
   #count = 0;
 
@@ -42,17 +42,17 @@ export class Bindings {
     this.#vhost = vhost;
   }
 
-  /** How many there are. */
+  /** Number of bindings. */
   get count(): number {
     return this.#count;
   }
 
-  /** The binding with these ends and this routing, if it exists. */
+  /** Returns the binding with these ends and this routing, if it exists. */
   find(ends: BindingEnds, routing: BindingRouting): Binding | undefined {
     return ends.source.bindings.get(keyOf(ends, routing));
   }
 
-  /** The binding with these ends and this routing, made unless it exists. */
+  /** Returns the binding with these ends and this routing; adds it unless it exists. */
   add(ends: BindingEnds, routing: BindingRouting): Binding {
     const key = keyOf(ends, routing);
     const { source } = ends;
@@ -90,7 +90,7 @@ export class Bindings {
     this.#vhost.topologyEpoch += 1;
   }
 
-  /** Takes a binding away. */
+  /** Removes a binding. */
   remove(binding: Binding): void {
     const end = binding.queue ?? binding.exchange!;
     const incoming = this.#incoming.get(end)!;
@@ -103,7 +103,7 @@ export class Bindings {
     undefineBinding(this.#vhost.broker.store, this.#vhost.name, binding);
   }
 
-  /** Takes every binding away that leads to `end`; returns the exchanges they came from. */
+  /** Removes every binding that leads to `end` and returns the exchanges they came from. */
   removeIncoming(end: BindingEnd): Set<Exchange> {
     const sources = new Set<Exchange>();
     for (const binding of [...this.#incoming.get(end) ?? []]) {
@@ -113,7 +113,7 @@ export class Bindings {
     return sources;
   }
 
-  /** Takes every binding away that starts from `source`. */
+  /** Removes every binding that starts from `source`. */
   removeOutgoing(source: Exchange): void {
     for (const binding of [...source.bindings.values()]) this.remove(binding);
   }

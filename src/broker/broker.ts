@@ -22,21 +22,21 @@ import { UnsafeDelays } from "./unsafe_delays.ts";
 import { VHost } from "./vhost.ts";
 
 const TIMERS_PER_TURN_MAX = 2048;
-// More than can fire, so that what had to wait is made up for.
+// Larger than TIMERS_PER_TURN_MAX, so that messages that had to wait are caught up with.
 const DUE_PER_TURN_MAX = 4096;
-// Each is a publish with its headers written anew; large ones count for more.
+// Each dead letter is a publish with its headers written anew; a large one counts for more.
 const DEAD_LETTERS_PER_TURN_MAX = 512;
-// Publishers come back when memory has fallen a little below the watermark, not at every byte.
+// Publishers resume below this part of the watermark, so that they are not blocked and resumed by turns.
 const MEMORY_RESUME_RATIO = 0.95;
 
-/** What a broker is made of. */
+/** The parts that a broker is made of. */
 export interface BrokerOptions {
   store: Store;
   scheduler: Scheduler;
   limits: Limits;
   logger: Logger;
   users: Users;
-  /** Numbers in [0, 1): jitter and generated names. */
+  /** Returns random numbers in [0, 1), for jitter and generated names. */
   random: () => number;
 }
 
@@ -55,30 +55,33 @@ export class Broker {
   readonly unsafeDelays: UnsafeDelays = new UnsafeDelays();
   readonly deadLetters: DeadLetters;
   readonly expirySweeps: ExpirySweeps;
-  /** The one delivery in the making; see delivery.ts. */
+  /** The one Delivery, filled anew for each message that is delivered; see delivery.ts. */
   readonly delivery: Delivery = new Delivery();
   readonly vhosts: Map<string, VHost> = new Map();
   /** Broker time of this turn, ms. */
   nowMs = 0;
   /** Bytes of memory that the session layer holds: outboxes and unfinished content. */
   extraMemoryBytes = 0;
-  /** Bytes of memory for messages that stand apart because of their size; see apart_lane.ts. */
+  /**
+   * Bytes of memory for messages that stand apart because of the size of their header; see
+   * apart_lane.ts.
+   */
   apartBytes = 0;
   #scheduled: Queue[] = [];
   #dispatching: Queue[] = [];
   #isMemoryBlocked = false;
-  /** Why publishers are blocked, as the log has been told, and since when. */
+  /** The reason for blocking publishers that was logged last; null when they are not blocked. */
   #loggedReason: string | null = null;
   #blockedSinceMs = 0;
   #hasHousekeeping = false;
-  /** Queues of which delayed messages are due. */
+  /** The retry sides of queues that have due delayed messages. */
   readonly #dueRetries = new Set<Retries>();
-  /** Some of them can be taken. */
+  /** Whether some of the due messages can be taken in the next turn. */
   #hasDue = false;
   #lastQueueId = 0;
-  /** What waited for a read that has ended. */
+  /** Work that waited for a read that has ended. */
   #resumable: (() => void)[] = [];
-  /** What the open batch held when housekeeping was done: entries of which no client is told. */
+  /** Bytes in the open batch after housekeeping; no client is told of these entries. */
   #keptBatchBytes = 0;
 
   constructor(options: BrokerOptions) {
@@ -95,19 +98,19 @@ export class Broker {
     this.vhosts.set("/", new VHost(this, "/"));
   }
 
-  /** An id that no queue of this node has had; ids are never used again. */
+  /** Returns an id that no queue of this node has had. Ids are never reused. */
   takeQueueId(): number {
     return ++this.#lastQueueId;
   }
 
-  /** Ids up to this one have been used in earlier lives of the node. */
+  /** Skips the ids up to this one, which earlier runs of the node have used. */
   skipQueueIds(lastQueueId: number): void {
     this.#lastQueueId = Math.max(this.#lastQueueId, lastQueueId);
   }
 
   /**
-   * Starts a turn at broker time `nowMs`, runs the timers that are due, at most a budget of them, and
-   * what has waited for a read.
+   * Starts a turn at broker time `nowMs`: runs the timers that are due, up to a budget, brings back
+   * delayed messages that are due, and resumes work that has waited for a read.
    */
   beginTurn(nowMs: number): void {
     this.nowMs = Math.max(this.nowMs, nowMs);
@@ -118,8 +121,9 @@ export class Broker {
   }
 
   /**
-   * Runs `resume` when the next turn begins. Reads end between turns or behind the commit of one; what
-   * goes on then changes queues as a frame does, and has to be written before a client sees its effect.
+   * Runs `resume` when the next turn begins. A read ends between turns or after the commit of a turn.
+   * The resumed work changes queues as a frame does, so its entries must be written before a client
+   * sees its effect.
    */
   resumeInTurn(resume: () => void): void {
     this.#resumable.push(resume);
@@ -131,13 +135,16 @@ export class Broker {
     for (const resume of resumable) resume();
   }
 
-  /** Delayed messages of a queue are due, or need not wait any more for others that are. */
+  /**
+   * Called when delayed messages of a queue are due, or when due messages no longer wait for a page.
+   */
   retryIsDue(retries: Retries): void {
     this.#dueRetries.add(retries);
     this.#hasDue = true;
   }
 
-  // Equal times may be divided between two turns: those that are not all there wait for the next one.
+  // A turn may run only some of the timers with one due time. Their messages then wait for the next
+  // turn, so that all messages of that time go back in order.
   #takeDue(): void {
     const nextMs = this.scheduler.nextDueMs();
     const beforeMs = nextMs > this.nowMs ? Infinity : nextMs;
@@ -149,7 +156,7 @@ export class Broker {
     this.#hasDue = budget === 0;
   }
 
-  /** Works off dead letters and delivers from every queue that changed. */
+  /** Publishes dead letters and delivers from every queue that changed. */
   dispatch(): void {
     let budget = DEAD_LETTERS_PER_TURN_MAX;
     do {
@@ -159,7 +166,10 @@ export class Broker {
     this.deadLetters.enter();
   }
 
-  /** Ends the turn: its batch, a bounded step of housekeeping and the look at memory. */
+  /**
+   * Ends the turn: commits its batch, does a bounded step of housekeeping, and compares memory with
+   * its watermark.
+   */
   endTurn(): void {
     this.store.commit(this.nowMs);
     this.unsafeDelays.look(this.store);
@@ -186,21 +196,21 @@ export class Broker {
   }
 
   /**
-   * Called before anything is sent to clients: what has been entered since the turn's batch ended, when a
-   * channel or connection failed while it was answered, is written as well.
+   * Writes entries that were added after the turn's batch was committed, because a channel or
+   * connection failed while it was answered. Called before anything is sent to clients.
    */
   writeRest(): void {
     this.deadLetters.enter();
     if (this.store.openBatchBytes !== this.#keptBatchBytes) this.store.commit(this.nowMs);
   }
 
-  /** Bytes of memory that messages need, wherever they are: what publishers wait for. */
+  /** Bytes of memory that messages use, wherever they are. Publishers are blocked by this number. */
   get memoryBytes(): number {
     return this.store.usedBytes + this.delayedTable.usedBytes + this.extraMemoryBytes +
       this.apartBytes;
   }
 
-  /** Bytes of memory held for messages: what they need, and room for others. */
+  /** Bytes of memory allocated for messages, free room included. */
   get heldMemoryBytes(): number {
     return this.store.memoryBytes + this.delayedTable.memoryBytes + this.extraMemoryBytes +
       this.apartBytes;
@@ -211,32 +221,37 @@ export class Broker {
     return this.#isMemoryBlocked;
   }
 
-  /** Why publishers are to be blocked until there is room, as `connection.blocked` says it; or null. */
+  /**
+   * Why publishers must be blocked, in the words of `connection.blocked`; null when they need not be.
+   */
   get blockReason(): string | null {
     if (this.#isMemoryBlocked) return "low on memory";
     return this.store.isDiskLow ? "low on disk" : null;
   }
 
-  /** Whether another turn should follow soon although nothing new has come. */
+  /** Whether another turn should follow soon even without new input. */
   get hasMoreWork(): boolean {
     return this.deadLetters.hasWork || this.#hasHousekeeping || this.#scheduled.length > 0 ||
       this.#hasDue || this.#resumable.length > 0 || this.expirySweeps.hasWork ||
       this.scheduler.nextDueMs() <= this.nowMs;
   }
 
-  /** For how long to arm the host's timer, so that a turn runs when the next timer is due. */
+  /** The delay for the host's timer, so that a turn runs when the next timer is due, ms. */
   get wakeDelayMs(): number {
     return hostDelayMs(this.scheduler.nextDueMs(), this.nowMs);
   }
 
-  /** The queue is looked at before the turn ends. */
+  /** Has the queue dispatched before the turn ends. */
   schedule(queue: Queue): void {
     if (queue.isScheduled || queue.isDeleted) return;
     queue.isScheduled = true;
     this.#scheduled.push(queue);
   }
 
-  /** Any consumer of the queue may have capacity again: an outbox drained, flow went on. */
+  /**
+   * Called when any consumer of the queue may have capacity again: an outbox drained, or flow was
+   * resumed.
+   */
   markDirty(queue: Queue): void {
     queue.consumers.unblockAll();
     this.schedule(queue);

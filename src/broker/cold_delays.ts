@@ -1,6 +1,7 @@
-// Which of a queue's delayed messages are not needed soon: a list of those in memory, in the order in
-// which they came, and from it stretches of messages that wake at about the same time, the latest first,
-// for the pager to write to pages. RetryQueue keeps it up to date; nothing here knows bytes or timers.
+// Chooses the delayed messages of a queue that are not needed soon, for the pager to write to pages.
+// It lists the delayed messages in memory in order of arrival, and cuts from that list stretches of
+// messages that wake at about the same time, the latest first. RetryQueue keeps the list up to date;
+// nothing here knows bytes or timers.
 //
 //   list   first ⇄ … ⇄ last      chosen   stretches that wait for the pager, or are being written
 
@@ -14,19 +15,20 @@ import {
 } from "../store/page.ts";
 import { type DelayedTable, NO_ROW } from "./delayed_table.ts";
 
-// Rows looked at in one go: the more, the nearer to each other are the times of a page.
+// Rows examined in one pass. The more rows, the closer to each other the messages of a page wake.
 const LOOKED_MAX = 8192;
-// A wait is worth a page when it is so many times as long as the page is read ahead of it.
+// A message is paged only if it waits this many times as long as the lead with which a page is read.
 const HORIZON_LEADS = 10;
-// The last message of a page waits so many times as long as the first,
+// In a page, the last message waits at most this many times as long as the first.
 const WAIT_RATIO_MAX = 2;
-// if it has more messages than this part of what it may have.
+// A page with fewer than messagesMax / FEWEST_PART messages may exceed that ratio.
 const FEWEST_PART = 16;
-// In place of the next row: the row is in no list.
+// In place of the next row. CHOSEN: the row is in a stretch and not in the list. OUT: the row is in
+// neither.
 const CHOSEN = NO_ROW - 1;
 const OUT = NO_ROW - 2;
 
-/** What {@link ColdDelays} are made of. */
+/** The parts and settings of {@link ColdDelays}. */
 export interface ColdDelaysParts {
   readonly table: DelayedTable;
   readonly source: PageSource;
@@ -35,13 +37,13 @@ export interface ColdDelaysParts {
   readonly leadMs: number;
   /** Broker time, ms. */
   nowMs(): number;
-  /** Delays from this number on may still be taken back. */
+  /** Number of the first delay that may still be undone; see unsafe_delays.ts. */
   unsafeNumber(): number;
-  /** When the message of a row expires in its queue; Infinity when it does not. */
+  /** Time at which the message of a row expires in its queue, ms; Infinity when it does not. */
   endMsOf(row: number): number;
-  /** Whether the queue holds the message of a row still. */
+  /** Whether the queue still holds the message of a row. */
   holds(row: number): boolean;
-  /** The messages of these rows are in pages. */
+  /** Called when the messages of these rows have been written to pages. */
   pagedOut(rows: Uint32Array, pages: readonly Page[]): void;
 }
 
@@ -50,23 +52,23 @@ export class ColdDelays {
   readonly parts: ColdDelaysParts;
   #first = NO_ROW;
   #last = NO_ROW;
-  /** Where to go on looking, from the last row to the first. */
+  /** The row at which the next pass starts; a pass goes from the last row to the first. */
   #cursor = NO_ROW;
   #listedCount = 0;
   /** Whether a message may expire before it is due. */
   mayExpire = false;
-  /** Nothing is looked for before this, ms, */
+  /** No stretch is looked for before this broker time, ms, unless #restMessages have come. */
   #restUntilMs = -Infinity;
-  /** unless so many more have come. */
+  /** How many more messages must come before the rest ends early. */
   #restMessages = 0;
-  /** Chosen and not being written. */
+  /** Stretches that are chosen and not yet being written. */
   #waiting: DelayedStretch[] = [];
 
   constructor(parts: ColdDelaysParts) {
     this.parts = parts;
   }
 
-  /** A message is held back. */
+  /** Adds a message that is delayed now and is in memory. */
   add(row: number): void {
     const { table } = this.parts;
     table.setNext(row, NO_ROW);
@@ -78,7 +80,7 @@ export class ColdDelays {
     this.#restMessages--;
   }
 
-  /** It is due, or gone. */
+  /** Removes a message that is due or gone. */
   remove(row: number): void {
     const { table } = this.parts;
     const next = table.nextOf(row);
@@ -98,7 +100,7 @@ export class ColdDelays {
     this.#listedCount--;
   }
 
-  /** Everything is gone. */
+  /** Forgets all messages. */
   clear(): void {
     this.#first = NO_ROW;
     this.#last = NO_ROW;
@@ -107,7 +109,7 @@ export class ColdDelays {
     this.#waiting = [];
   }
 
-  /** How much may be chosen, in pages. */
+  /** The number of pages that the listed and chosen messages would fill. */
   get chunkCount(): number {
     return this.#waiting.length + this.#listedCount / this.parts.messagesMax;
   }
@@ -124,7 +126,7 @@ export class ColdDelays {
     return this.#waiting.at(-1) ?? null;
   }
 
-  // Makes stretches that are as large as they may be, or have `messagesMin` messages.
+  // Makes stretches that are as large as allowed, or that have at least `messagesMin` messages.
   #choose(messagesMin: number): void {
     const { messagesMax, leadMs, nowMs } = this.parts;
     if (this.#waiting.length > 0 || this.#listedCount < messagesMin) return;
@@ -137,9 +139,9 @@ export class ColdDelays {
       made.push(this.#stretchOf(rows.slice(start, end)));
       end = start;
     }
-    // What wakes last is written first.
+    // The pager takes stretches from the end, so the messages that wake last are written first.
     this.#waiting = made.reverse();
-    // What is left has to wait for the disk, or is not worth a page; time may change either.
+    // The messages that are left are unsafe or not worth a page. Time may change either.
     const isSpare = messagesMin < messagesMax;
     if (isSpare && made.length === 0 && this.#cursor === NO_ROW) {
       this.#restUntilMs = nowMs() + leadMs;
@@ -147,8 +149,9 @@ export class ColdDelays {
     }
   }
 
-  // Where the stretch begins that ends there. What wakes much earlier than its last message would have all
-  // of it read, and most of it written again; a few are not worth a page of their own.
+  // Returns the start of the stretch that ends at `end`. A message that wakes much earlier than the
+  // last one would have the whole page read early and most of it written again. A few messages are
+  // not worth a page of their own.
   #startOf(rows: Uint32Array, end: number): number {
     const { table, messagesMax, bodyBytesMax, nowMs } = this.parts;
     const now = nowMs();
@@ -172,7 +175,7 @@ export class ColdDelays {
     return new DelayedStretch(this, rows);
   }
 
-  // Rows that may be written, by the time at which they wake.
+  // Returns rows that may be written, sorted by the time at which they wake.
   #look(): Uint32Array {
     const { table, bodyBytesMax } = this.parts;
     const unsafeNumber = this.parts.unsafeNumber();
@@ -193,7 +196,7 @@ export class ColdDelays {
     return sorted(rows, wakesMs);
   }
 
-  /** What wakes before this stays in memory, ms. */
+  /** Messages that wake before this time stay in memory, ms. */
   get soonMs(): number {
     return this.parts.nowMs() + HORIZON_LEADS * this.parts.leadMs;
   }
@@ -203,14 +206,14 @@ export class ColdDelays {
     return this.mayExpire ? Math.min(dueMs, this.parts.endMsOf(row)) : dueMs;
   }
 
-  /** Takes a stretch out of those that wait; false when it is not among them. */
+  /** Removes a stretch from those that wait. Returns false when it is not among them. */
   started(stretch: DelayedStretch): boolean {
     const at = this.#waiting.indexOf(stretch);
     if (at >= 0) this.#waiting.splice(at, 1);
     return at >= 0;
   }
 
-  /** Whether the row is that of the delay still, and chosen. */
+  /** Whether the row still belongs to the delay `number` and is chosen. */
   isChosen(row: number, number: number): boolean {
     const { table } = this.parts;
     const isSame = table.numberAt(row) === number && this.parts.holds(row);
@@ -218,8 +221,8 @@ export class ColdDelays {
   }
 }
 
-// Rows by a number of each, at most LOOKED_MAX of them. A row and its number are made one number, because
-// those are sorted many times as fast as with a comparison of ours.
+// Sorts at most LOOKED_MAX rows by a number of each. Key and slot are combined into one number,
+// because numbers sort many times faster than with a comparison function.
 function sorted(rows: readonly number[], by: readonly number[]): Uint32Array {
   const count = rows.length;
   let first = Infinity;
@@ -278,7 +281,7 @@ class DelayedStretch implements Stretch {
     }
   }
 
-  // By position, without those that have left.
+  // Sorts the rows by position and leaves out messages that have left.
   #order(): void {
     const { table } = this.#cold.parts;
     const rows: number[] = [];
@@ -298,7 +301,7 @@ class DelayedStretch implements Stretch {
     if (!cold.started(this)) return false;
     const { soonMs } = cold;
     this.#hasBegun = this.isWhole() && this.#rows.every((row) => cold.wakeMsOf(row) > soonMs);
-    // It may have waited too long.
+    // The stretch may have waited until some of its messages wake too soon.
     if (!this.#hasBegun) this.abandon();
     return this.#hasBegun;
   }

@@ -1,21 +1,21 @@
-// A consumer of one queue and the port through which its channel takes deliveries. Queue makes and
-// cancels consumers, dispatch asks them for room; neither knows frames.
+// A consumer of one queue, and the port through which its channel takes deliveries. Queue makes and
+// cancels consumers; dispatch asks them for capacity. Neither knows frames.
 
 import { encodeText } from "../lib/text.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Queue } from "./queue.ts";
 
-/** What a channel does for its consumers; session/ implements it. */
+/** The channel as its consumers see it; session/ implements it. */
 export interface ConsumerChannel {
   /** False while the outbox is above its watermark or the channel's prefetch is used up. */
   hasCapacity(consumer: Consumer): boolean;
   /** Writes the delivery to the outbox at once; unless `noAck`, enters it into the unacked table. */
   deliver(consumer: Consumer, delivery: Delivery): void;
-  /** The broker has cancelled the consumer: its queue is gone. */
+  /** Called when the broker has cancelled the consumer, because its queue is gone or cannot be read. */
   cancelled(consumer: Consumer): void;
 }
 
-/** What `basic.consume` asks for. */
+/** The options of `basic.consume`. */
 export interface ConsumeOptions {
   channel: ConsumerChannel;
   tag: string;
@@ -24,7 +24,7 @@ export interface ConsumeOptions {
   priority: number;
   /** Unacked messages this consumer may have; 0 = no limit. */
   prefetch: number;
-  /** Bytes of the largest content header that its client takes; unless given, any. */
+  /** Bytes of the largest content header that the client takes; no limit when left out. */
   headerBytesMax?: number;
 }
 
@@ -39,11 +39,11 @@ export class Consumer {
   readonly exclusive: boolean;
   readonly priority: number;
   readonly prefetch: number;
-  /** Bytes of the largest content header that can be sent to it. */
+  /** Bytes of the largest content header that can be sent to this consumer. */
   readonly headerBytesMax: number;
   unackedCount = 0;
   isCancelled = false;
-  /** Out of the ring until something frees capacity. */
+  /** Whether the consumer is out of the ring until it has capacity again. */
   isBlocked = false;
 
   constructor(queue: Queue, options: ConsumeOptions) {
@@ -58,7 +58,7 @@ export class Consumer {
     this.headerBytesMax = options.headerBytesMax ?? Infinity;
   }
 
-  /** Whether one more message may be sent. */
+  /** Whether one more message may be sent to the consumer. */
   hasCapacity(): boolean {
     if (this.prefetch !== 0 && this.unackedCount >= this.prefetch && !this.noAck) return false;
     return this.channel.hasCapacity(this);

@@ -1,38 +1,38 @@
-// The consumers of one queue in the order in which they are served: higher priority first, round robin
-// among equals. A consumer without capacity leaves its ring, so a queue with thousands of busy
-// consumers costs nothing; whoever frees capacity puts it back. Queue owns one.
+// The consumers of one queue in the order in which they are served: higher priority first, round
+// robin among equals. A consumer without capacity leaves its ring, so thousands of busy consumers
+// cost a queue nothing. The code that frees capacity puts the consumer back. Queue owns one ring.
 
 import type { Consumer } from "./consumer.ts";
 
 interface PriorityRing {
   readonly priority: number;
   readonly waiting: Consumer[];
-  /** Index of the consumer whose turn it is; the one before it comes last. */
+  /** Index of the consumer whose turn it is. The consumer before it has its turn last. */
   next: number;
 }
 
-/** Serves consumers by priority and turn. */
+/** Serves consumers by priority and in turn. */
 export class ConsumerRing {
   readonly #all = new Set<Consumer>();
-  /** Highest priority first; a ring stays while its priority has any consumer. */
+  /** Sorted by falling priority. A ring exists while a consumer has its priority. */
   #rings: PriorityRing[] = [];
-  /** How many consumers take content headers of at most so many bytes, by that limit. */
+  /** Number of consumers by their limit on the size of a content header. */
   readonly #headerLimits = new Map<number, number>();
-  /** Bytes of the largest content header that every consumer takes. */
+  /** Bytes of the largest content header that all consumers take. */
   headerBytesMin = Infinity;
-  /** Bytes of the largest content header that any consumer takes; 0 without consumers. */
+  /** Bytes of the largest content header that at least one consumer takes; 0 without consumers. */
   headerBytesMax = 0;
 
   get count(): number {
     return this.#all.size;
   }
 
-  /** Every consumer, blocked or not, in the order of arrival. */
+  /** All consumers, blocked or not, in the order of arrival. */
   get all(): Iterable<Consumer> {
     return this.#all;
   }
 
-  /** The first consumer that came, if any. */
+  /** The consumer that came first, if any. */
   get first(): Consumer | undefined {
     for (const consumer of this.#all) return consumer;
     return undefined;
@@ -54,7 +54,7 @@ export class ConsumerRing {
     if (isLast) this.#rings = this.#rings.filter((other) => other !== ring);
   }
 
-  /** Ends every consumer and tells its channel: the queue is gone or cannot be read. */
+  /** Cancels every consumer and tells its channel, because the queue is gone or cannot be read. */
   cancelAll(): void {
     for (const consumer of [...this.#all]) {
       consumer.isCancelled = true;
@@ -63,14 +63,14 @@ export class ConsumerRing {
     }
   }
 
-  /** Puts a consumer that was found without capacity back in turn, behind all others. */
+  /** Puts a blocked consumer back into its ring, behind all others. */
   unblock(consumer: Consumer): void {
     if (!consumer.isBlocked || consumer.isCancelled) return;
     consumer.isBlocked = false;
     putLast(this.#ringOf(consumer.priority), consumer);
   }
 
-  /** Makes it the turn of a consumer among those of its priority, whether it was blocked or not. */
+  /** Makes this consumer the next among those of its priority, blocked or not. */
   putFirst(consumer: Consumer): void {
     if (consumer.isCancelled) return;
     const ring = this.#ringOf(consumer.priority);
@@ -79,23 +79,23 @@ export class ConsumerRing {
     ring.waiting.splice(ring.next, 0, consumer);
   }
 
-  /** Puts every consumer back in turn. */
+  /** Puts every blocked consumer back into its ring. */
   unblockAll(): void {
     for (const consumer of this.#all) this.unblock(consumer);
   }
 
-  /** The consumer whose turn it is, or null when none has capacity. */
+  /** Returns the consumer whose turn it is and ends its turn; null when none has capacity. */
   next(): Consumer | null {
     const ring = this.#ringInTurn();
     return ring === null ? null : ring.waiting[ring.next++]!;
   }
 
-  /** Whether there is one that has capacity; it stays its turn. */
+  /** Whether a consumer has capacity. The turn does not change. */
   hasCapacity(): boolean {
     return this.#ringInTurn() !== null;
   }
 
-  // The ring whose next consumer has capacity.
+  // Returns the first ring whose next consumer has capacity.
   #ringInTurn(): PriorityRing | null {
     for (const ring of this.#rings) {
       const waiting = ring.waiting;
@@ -110,12 +110,15 @@ export class ConsumerRing {
     return null;
   }
 
-  /** The different limits of consumers on the size of a content header. */
+  /** The different limits of the consumers on the size of a content header. */
   get headerLimits(): Iterable<number> {
     return this.#headerLimits.keys();
   }
 
-  /** The consumer whose turn it is among those that take such a header, or null; others keep theirs. */
+  /**
+   * Returns the consumer whose turn it is among those that take a header of this size, or null.
+   * Consumers that are passed over keep their turn.
+   */
   nextFor(headerBytes: number): Consumer | null {
     for (const ring of this.#rings) {
       const index = indexFor(ring, headerBytes);
@@ -128,7 +131,7 @@ export class ConsumerRing {
     return null;
   }
 
-  /** Whether one has capacity that takes such a header. */
+  /** Whether a consumer that takes a header of this size has capacity. */
   hasCapacityFor(headerBytes: number): boolean {
     return this.#rings.some((ring) => indexFor(ring, headerBytes) >= 0);
   }
@@ -152,13 +155,14 @@ export class ConsumerRing {
   }
 }
 
-// A consumer that was just served stands before the next one, so that is where the rotation ends.
+// The rotation ends before the next consumer, so a consumer that was just served is inserted there.
 function putLast(ring: PriorityRing, consumer: Consumer): void {
   ring.waiting.splice(ring.next, 0, consumer);
   ring.next++;
 }
 
-// Where the next consumer stands that takes such a header and has capacity; -1 when there is none.
+// Returns the index of the next consumer that takes a header of this size and has capacity; -1 if
+// none does.
 function indexFor(ring: PriorityRing, headerBytes: number): number {
   const { waiting } = ring;
   for (let passed = 0; passed < waiting.length;) {

@@ -1,8 +1,8 @@
-// Dead-lettering: messages that their queue gave up are published to its dead-letter exchange, with
-// their death recorded in the headers (x_death.ts). Work is queued and done in the dispatch of a turn,
-// never recursively: chains and loops of any length cost a loop, not a stack.
-// Storing in the targets and removing from the source fall into the same batch. What is not published in
-// the turn that decided it is entered as dying, so that a crash finds it (docs/storage.md).
+// Dead-lettering: publishes messages that a queue has given up to its dead-letter exchange, with
+// their death recorded in the headers (x_death.ts). Letters are queued and published in the dispatch
+// of a turn, never recursively: chains and loops of any length use a loop, not the stack. Storing in
+// the targets and removing from the source are in the same batch. A dead letter that is not published
+// in the turn that decided it is entered as dying, so that recovery finds it (docs/storage.md).
 
 import { CONTENT_HEADER_FIXED_BYTES } from "../amqp/content_header.ts";
 import { PROPERTY_EXPIRATION } from "../amqp/properties.ts";
@@ -46,26 +46,26 @@ import {
   withoutOldestDeaths,
 } from "./x_death.ts";
 
-/** Why a message is dead, as `x-death` says it. */
+/** Why a message is dead, as `x-death` names it. */
 export type DeadLetterReason = DeathCause;
 
 const DELIVERY_COUNT_HEADER = "x-delivery-count";
-// Headers that the new table may have lost; everything else in the old one is in the new one too.
+// Headers that the new table may lack. All other headers of the old table are in the new one too.
 const REPLACED_HEADERS = ["CC", "BCC", DELIVERY_COUNT_HEADER].map((name) => {
   return { name, key: tableKey(name) };
 });
-// One queue after the other gets so much of a turn.
+// The queues take turns; each may cost this much per turn.
 const COST_PER_QUEUE = 64;
-// So many bytes of a body cost as much as a publish with its headers written anew.
+// This many bytes of a body cost as much as one publish with its headers written anew.
 const BODY_BYTES_PER_COST = 8192;
 
 /** Dead letters of one node: queues take turns, and those of one queue keep their order. */
 export class DeadLetters implements LetterReads {
   readonly #broker: Broker;
   readonly #bySource = new Map<Queue, SourceLetters>();
-  /** Those whose oldest letter can be published, as far as is known. Whoever is first is next. */
+  /** Queues whose oldest letter can be published, as far as is known. The first of the set is next. */
   readonly #ready = new Set<SourceLetters>();
-  /** Letters that were decided since `enter` was called last; some are done already. */
+  /** Letters decided since the last call of `enter`; some may be published already. */
   #fresh: DeadLetter[] = [];
   readonly #view: RecordView = emptyView();
   readonly #properties = new RawProperties();
@@ -73,30 +73,30 @@ export class DeadLetters implements LetterReads {
   readonly #refusers: Queue[] = [];
   readonly #source: MessageSource = emptySource();
   readonly #out = new ByteWriter();
-  /** How many wait, those included that have to be read. */
+  /** Number of letters that wait, those that must be read first included. */
   backlog = 0;
 
   constructor(broker: Broker) {
     this.#broker = broker;
   }
 
-  /** Whether some can be published now. */
+  /** Whether a letter can be published now. */
   get hasWork(): boolean {
     return this.#ready.size > 0;
   }
 
-  /** Whether the open batch will say of some that have been decided in this turn. */
+  /** Whether this turn has decided letters that the open batch does not name yet. */
   get hasFresh(): boolean {
     return this.#fresh.length > 0;
   }
 
-  /** A queue has given a message up. */
+  /** Adds a message that a queue has given up. */
   add(letter: DeadLetter): void {
     this.#fresh.push(letter);
     this.#append(letter);
   }
 
-  /** Takes over a message that was on its way before the node started. */
+  /** Adds a letter that was on its way before the node started. */
   restore(letter: DeadLetter): void {
     this.#append(letter);
   }
@@ -114,7 +114,10 @@ export class DeadLetters implements LetterReads {
     this.backlog++;
   }
 
-  /** Publishes dead letters for a cost of about `max` and says what it was: 1 each, more for large ones. */
+  /**
+   * Publishes dead letters for a cost of about `max` and returns the cost: 1 for each, more for large
+   * ones.
+   */
   run(max: number): number {
     let cost = 0;
     while (cost < max) {
@@ -132,7 +135,7 @@ export class DeadLetters implements LetterReads {
     while (cost < max && letters.count > 0) {
       const letter = letters.first;
       if (!store.open(letter.ref, this.#view)) {
-        // It is ready again when that has arrived, which may be at once.
+        // The read adds these letters to the ready ones when it ends, which may be at once.
         letters.read();
         return cost;
       }
@@ -146,8 +149,8 @@ export class DeadLetters implements LetterReads {
   }
 
   /**
-   * Has the open batch say of every letter that was decided and is not done, before it is written: who
-   * has settled a message may be told that it is settled, whenever its dead letter is published.
+   * Enters every letter that is decided and not published into the open batch, before it is written.
+   * A client may be told that its message is settled before the dead letter is published.
    */
   enter(): void {
     const fresh = this.#fresh;
@@ -165,7 +168,7 @@ export class DeadLetters implements LetterReads {
     const entries = queue.entriesFor(this.#view);
     if (entries === null) return;
     if (letter.position < 0) {
-      // The queue has refused it; now it gets a position, so that entries can name it.
+      // The queue refused the message, so it has no position yet; entries need one to name it.
       letter.position = queue.lane.nextPosition++;
       entries.enqueued(queue.id, letter.position, ref);
     }
@@ -177,7 +180,7 @@ export class DeadLetters implements LetterReads {
     this.#ready.add(letters);
   }
 
-  /** See {@linkcode LetterReads}: there is nothing left to publish. */
+  /** See {@linkcode LetterReads}: the letter cannot be published and is dropped. */
   firstFailed(letters: SourceLetters, error: Error): void {
     const letter = letters.first;
     this.#broker.metrics.deadLettersDropped++;
@@ -235,7 +238,7 @@ export class DeadLetters implements LetterReads {
     if (result.count === 0) metrics.deadLettersDropped++;
     const takerCount = this.#keepTakers(result, newHeaders, view.bodyEnd - view.bodyStart);
     if (takerCount + this.#refusers.length === 0) return;
-    // Making room in a target may have delivered or moved messages; look at the bytes anew.
+    // Making room in a target may have delivered or moved messages, so the view is opened again.
     this.#broker.store.open(letter.ref, view);
     properties.set(view.bytes, view.propertiesStart, view.propertiesEnd);
     const routingKey = newKey ?? address.routingKey;
@@ -271,8 +274,8 @@ export class DeadLetters implements LetterReads {
     return result;
   }
 
-  // Leaves in `result` the queues that take the message and says how many they are. Full ones that pass it
-  // on to their own dead-letter exchange are put down as refusers.
+  // Leaves the queues that take the message in `result` and returns their number. A full queue that
+  // passes the message on to its own dead-letter exchange goes to the list of refusers.
   #keepTakers(result: RouteResult, headers: FieldTable, bodyBytes: number): number {
     let kept = 0;
     this.#refusers.length = 0;
@@ -322,7 +325,7 @@ export class DeadLetters implements LetterReads {
     source.expiryMs = Infinity;
   }
 
-  // Headers that are not ours to change are copied as bytes.
+  // Headers that the broker does not change are copied as bytes.
   #writeProperties(before: FieldTable | null, after: FieldTable): void {
     rewriteProperties(this.#out, this.#properties, {
       setHeaders: changedHeaders(before, after),
@@ -340,12 +343,13 @@ export class DeadLetters implements LetterReads {
     for (let index = 0; index < takerCount; index++) {
       result.queues[index]!.accept(ref, bodyBytes, Infinity, flags);
     }
-    // The next in the list: in this turn or, entered in the batch of this one, in a later turn.
+    // These letters go to the end of the list. They are published in this turn, or entered in its
+    // batch and published later.
     for (const refuser of refusers) refuser.deadLetter(ref, -1, 0, "maxlen");
   }
 }
 
-// Whether the queue hands on what it is too full for.
+// Whether the queue dead-letters a message for which it has no room.
 function passesOn({ args }: Queue): boolean {
   return args.overflow === "reject-publish-dlx" && args.deadLetterExchange !== null;
 }

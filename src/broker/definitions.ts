@@ -1,7 +1,7 @@
-// Topology as the commit log sees it: one key and one JSON-ready value per durable exchange, queue and
-// binding. Entered by the registries of a vhost when something is made or goes, and read back by
-// recovery.ts; a store that keeps no entries is never bothered. Arguments keep their type tags, so
-// that reading them back loses nothing.
+// Topology as the commit log stores it: one key and one JSON-ready value per durable exchange, queue
+// and binding. The registries of a vhost enter and remove definitions; recovery.ts reads them back. A
+// store without entries is never called. Arguments keep their type tags, so that reading them back
+// loses nothing.
 
 import type { FieldTable, FieldValue } from "../amqp/field_value.ts";
 import { wholeNumber } from "../amqp/field_value.ts";
@@ -38,7 +38,7 @@ function valueJson(field: FieldValue): Json {
   }
 }
 
-/** A table as a list of `[name, tag, value]`. */
+/** Returns a table as a list of `[name, tag, value]`. */
 export function tableJson(table: FieldTable): Json {
   return [...table].map(([name, field]) => [name, field.tag, valueJson(field)]);
 }
@@ -47,7 +47,7 @@ function keyOf(...parts: readonly string[]): string {
   return JSON.stringify(parts);
 }
 
-// Where the definition of something goes; null when it is not kept.
+// Returns the entries for a definition; null when it is not durable or the store keeps none.
 function entriesOf(store: Store, { durable }: { readonly durable: boolean }): EntrySink | null {
   return durable ? store.entries : null;
 }
@@ -62,7 +62,7 @@ export function defineExchange(store: Store, vhost: string, exchange: Exchange):
   exchange.definedBatch = store.definitionBatch;
 }
 
-/** Enters that an exchange is gone if it was durable. */
+/** Enters the removal of an exchange if it was durable. */
 export function undefineExchange(store: Store, vhost: string, exchange: Exchange): void {
   entriesOf(store, exchange)?.undefined("exchange", keyOf(vhost, exchange.name));
 }
@@ -79,17 +79,17 @@ function queueJson(vhost: string, { id, name, autoDelete, args }: Queue): Json {
   return { vhost, id, name, autoDelete, arguments: tableJson(args.raw) };
 }
 
-/** Enters that a queue is gone if it was durable. */
+/** Enters the removal of a queue if it was durable. */
 export function undefineQueue(store: Store, vhost: string, queue: Queue): void {
   entriesOf(store, queue)?.undefined("queue", keyOf(vhost, queue.name));
 }
 
-/** Enters that a queue is gone but for its dead letters: where they go is known as long as there are some. */
+/** Enters a deleted queue that still has dead letters: the definition says where they go. */
 export function defineDeleted(store: Store, vhost: string, queue: Queue): void {
   entriesOf(store, queue)?.defined("deleted", keyOf(vhost, `${queue.id}`), queueJson(vhost, queue));
 }
 
-/** Enters that the last dead letter of a deleted queue has been published. */
+/** Enters the removal of a deleted queue whose last dead letter has been published. */
 export function undefineDeleted(store: Store, vhost: string, queue: Queue): void {
   entriesOf(store, queue)?.undefined("deleted", keyOf(vhost, `${queue.id}`));
 }
@@ -111,13 +111,13 @@ export function defineBinding(store: Store, vhost: string, binding: Binding): vo
   binding.definedBatch = store.definitionBatch;
 }
 
-/** Enters that a binding is gone if both its ends were durable. */
+/** Enters the removal of a binding if both its ends were durable. */
 export function undefineBinding(store: Store, vhost: string, binding: Binding): void {
   const key = keyOf(vhost, binding.source.name, binding.key);
   entriesOf(store, binding)?.undefined("binding", key);
 }
 
-/** A durable exchange as it was entered. */
+/** The entered definition of a durable exchange. */
 export interface ExchangeDefinition {
   readonly vhost: string;
   readonly name: string;
@@ -127,7 +127,7 @@ export interface ExchangeDefinition {
   readonly arguments: Json;
 }
 
-/** A durable queue as it was entered. */
+/** The entered definition of a durable queue. */
 export interface QueueDefinition {
   readonly vhost: string;
   readonly id: number;
@@ -136,7 +136,7 @@ export interface QueueDefinition {
   readonly arguments: Json;
 }
 
-/** A binding between durable ends as it was entered. */
+/** The entered definition of a binding between durable ends. */
 export interface BindingDefinition {
   readonly vhost: string;
   readonly source: string;
@@ -146,7 +146,7 @@ export interface BindingDefinition {
   readonly arguments: Json;
 }
 
-/** The table that {@link tableJson} wrote. */
+/** Returns the table that {@link tableJson} wrote. */
 export function tableFromJson(json: Json): FieldTable {
   const table = new Map<string, FieldValue>();
   for (const [name, tag, value] of json as [string, string, Json][]) {

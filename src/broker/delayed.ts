@@ -1,7 +1,7 @@
-// A queue's retry queue: the messages it holds back until their delay is over, as a group of timers in
-// the scheduler (docs/automatic-retries.md "The retry queue"). Under pressure those that wake late are
-// in pages on a disk instead, where the store has such. Queue puts messages in and gets them back when
-// they are due; nothing here decides how long a message waits or what becomes of it.
+// The retry queue of a queue: the messages that wait until their delay is over, as a group of timers
+// in the scheduler (docs/automatic-retries.md "The retry queue"). When memory is short, messages that
+// wake late are in pages on disk, if the store has pages. Queue puts messages in and takes them back
+// when they are due. Nothing here decides how long a message waits or what happens to it then.
 
 import { type Scheduler, SchedulerFullError } from "../schedule/scheduler.ts";
 import type { DelayedPages, LoadedMessages, Page, PageSource, Stretch } from "../store/page.ts";
@@ -13,22 +13,25 @@ import { DueMessages } from "./due_messages.ts";
 import { RetryPages } from "./retry_pages.ts";
 import { TakenDelays } from "./taken_delays.ts";
 
-// When more is due, it goes back although something that should go before it is not there yet.
+// When more messages than this are due, they no longer wait for earlier ones that are being read.
 const DUE_WAITING_MAX = 65_536;
 
-/** What a {@link RetryQueue} is made of. */
+/** The parts of a {@link RetryQueue}. */
 export interface RetryQueueParts {
   readonly queueId: number;
   readonly broker: RetryBroker;
-  /** When the message of a row expires in its queue; Infinity when it does not. */
+  /** Time at which the message of a row expires in its queue, ms; Infinity when it does not. */
   endMsOf(row: number): number;
-  /** Something is due, or what was due need not wait any more: it is to be taken with `takeDue`. */
+  /**
+   * Called when a message is due, or due messages no longer wait for a page. They are taken with
+   * `takeDue`.
+   */
   onDue(): void;
-  /** No timer can be had for the message of a row, which was in a page. */
+  /** Called when the scheduler has no timer left for the message of a row that came from a page. */
   onUnheld(row: number): void;
 }
 
-/** What a retry queue needs of its node. */
+/** The parts of the node that a retry queue uses. */
 export type RetryBroker = Pick<
   Broker,
   "scheduler" | "delayedTable" | "timers" | "nowMs" | "store" | "unsafeDelays"
@@ -43,16 +46,16 @@ export class RetryQueue implements PageSource {
   readonly #table: DelayedTable;
   readonly #group: number;
   readonly #due: DueMessages;
-  /** Names its rows in the table; another one after each purge. */
+  /** Marks the rows of this queue in the table. A purge replaces it. */
   #owner: number;
   readonly #disk: DelayedPages | null;
   readonly #pages: RetryPages | null;
   readonly #cold: ColdDelays | null;
-  /** Messages held back, wherever they are, */
+  /** Number of delayed messages, in memory and in pages. */
   count = 0;
-  /** and the bytes of their bodies. */
+  /** Bytes of the bodies of all delayed messages. */
   bodyBytes = 0;
-  /** Those in memory, where there may be pages. */
+  /** Number of delayed messages in memory; kept only if the store has pages. */
   #heldCount = 0;
   #grownCount = 0;
 
@@ -100,9 +103,9 @@ export class RetryQueue implements PageSource {
   }
 
   /**
-   * Holds a message back until `wakeMs`, which is its due time or an earlier expiry; the answer is its
-   * row in the table.
-   * @throws SchedulerFullError when no timer can be had; nothing has changed then
+   * Delays a message until `wakeMs`, which is its due time or an earlier expiry. Returns its row in
+   * the table.
+   * @throws SchedulerFullError when the scheduler has no timer left; nothing has changed then
    */
   add(message: DelayedMessage, wakeMs: number): number {
     const row = this.#table.add(message, this.#owner);
@@ -124,7 +127,7 @@ export class RetryQueue implements PageSource {
     this.#table.bodyBytes += bodyBytes;
   }
 
-  // It is in memory, and may be written to a page.
+  // The message is in memory and may be written to a page.
   #held(row: number, expires: boolean): void {
     if (this.#disk === null) return;
     const cold = this.#cold!;
@@ -143,23 +146,26 @@ export class RetryQueue implements PageSource {
     if (this.#due.count === 1) this.#parts.onDue();
   }
 
-  /** Stops the timer of a message that is to be taken before it is due. */
+  /** Stops the timer of a message that is taken before it is due. */
   cancel(row: number): void {
     if (!this.#scheduler.cancel(this.#table.handleAt(row))) this.#due.remove(row);
   }
 
-  /** The next row that has woken before `beforeMs`; -1 when there is none. It must be taken. */
+  /**
+   * Returns the next row that has woken before `beforeMs`; -1 when there is none. The caller must
+   * take it.
+   */
   takeDue(beforeMs: number): number {
     if (this.#due.count > DUE_WAITING_MAX) return this.#due.take(Infinity);
     return this.#due.take(Math.min(beforeMs, this.#pages?.expectedMs ?? Infinity));
   }
 
-  /** Whether anything is due. */
+  /** Whether any message is due. */
   get hasDue(): boolean {
     return this.#due.count > 0;
   }
 
-  /** Gives up the message whose timer has fired or was cancelled. */
+  /** Removes the message whose timer has fired or was cancelled. */
   take(row: number): void {
     this.#counted(-1, -this.#table.bodyBytesAt(row));
     if (this.#disk !== null) {
@@ -170,12 +176,12 @@ export class RetryQueue implements PageSource {
     this.#table.remove(row);
   }
 
-  /** Whether it holds the message of a row. */
+  /** Whether the message of a row belongs to this queue. */
   holds(row: number): boolean {
     return this.#table.ownerAt(row) === this.#owner;
   }
 
-  /** Gives up everything at once; the store lets go of it. */
+  /** Removes all messages at once; the store releases them. */
   takeAll(): TakenMessages {
     const { count, pagedCount } = this;
     const taken = new TakenDelays(this.#table, this.#owner, { count, pagedCount });
@@ -190,20 +196,20 @@ export class RetryQueue implements PageSource {
     return taken;
   }
 
-  /** Gives up the timers; everything must have been cleared. */
+  /** Ends the group of timers. All messages must have been removed before. */
   close(): void {
     this.#scheduler.closeGroup(this.#group);
     this.#disk?.close(this);
   }
 
-  // --- what operators see
+  // --- what the management API shows
 
-  /** Messages that are in pages: nothing but when they wake is known of them. */
+  /** Number of messages in pages. Only the times at which they wake are known. */
   get pagedCount(): number {
     return this.#pages?.messageCount ?? 0;
   }
 
-  /** Some of the messages in memory, by the time at which they wake. */
+  /** Some of the messages in memory, in the order in which they wake. */
   list(offset: number, limit: number): DelayedMessage[] {
     const table = this.#table;
     return this.#rows(offset, limit).map((row) => ({
@@ -225,13 +231,13 @@ export class RetryQueue implements PageSource {
     return rows;
   }
 
-  /** When the next message wakes, Infinity when there is none. */
+  /** When the next message wakes, ms; Infinity when there is none. */
   get nextDueMs(): number {
     const inMemoryMs = Math.min(this.#due.firstMs, this.#scheduler.firstDueMs(this.#group));
     return Math.min(inMemoryMs, this.#pages?.firstMs ?? Infinity);
   }
 
-  /** When the last message wakes, -Infinity when there is none. */
+  /** When the last message wakes, ms; -Infinity when there is none. */
   get lastDueMs(): number {
     const inMemoryMs = Math.max(this.#due.lastMs, this.#scheduler.lastDueMs(this.#group));
     return Math.max(inMemoryMs, this.#pages?.lastMs ?? -Infinity);
@@ -282,7 +288,8 @@ export class RetryQueue implements PageSource {
     }
   }
 
-  // What should have woken already goes back with what is due, and not after it.
+  // A message that should have woken already goes back together with the due messages, not after
+  // them.
   #rouse(row: number, wakeMs: number): void {
     if (wakeMs <= this.#parts.broker.nowMs) return this.#wake(row, wakeMs);
     try {

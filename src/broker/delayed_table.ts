@@ -1,6 +1,6 @@
-// The table of all messages that a node holds back and has in memory: flat arrays in chunks, which never
-// have to be copied to grow. A timer's payload is a row of it. RetryQueue enters messages and takes them
-// out; nothing here knows queues or time.
+// The table of all delayed messages of a node that are in memory: flat arrays in chunks, so that
+// growing copies nothing. The payload of a timer is a row of this table. RetryQueue adds and removes
+// messages; nothing here knows queues or time.
 
 /** Messages in a chunk: a power of two. */
 const CHUNK_ROWS = 8192;
@@ -23,7 +23,7 @@ class DelayedChunk {
   readonly previous = new Uint32Array(CHUNK_ROWS);
 }
 
-/** A message to be held back, or one that is. */
+/** A delayed message. */
 export interface DelayedMessage {
   ref: number;
   position: number;
@@ -31,17 +31,20 @@ export interface DelayedMessage {
   bodyBytes: number;
   /** Broker time at which the delay ends, ms. */
   dueMs: number;
-  /** Rises with every delay of the node: the order of those that end at the same time. */
+  /**
+   * Number of the delay. It rises with every delay of the node and orders those that end at the same
+   * time.
+   */
   number: number;
 }
 
 /** Node-wide table of delayed messages; it grows by chunks. */
 export class DelayedTable {
-  /** All delayed messages of the node, */
+  /** Number of all delayed messages of the node, in memory and in pages. */
   count = 0;
-  /** and the bytes of their bodies. */
+  /** Bytes of the bodies of all delayed messages of the node. */
   bodyBytes = 0;
-  /** Number of the last delay; goes on behind those of earlier lives of the node. */
+  /** Number of the last delay. Numbers continue those of earlier runs of the node. */
   lastNumber = 0;
   readonly #chunks: DelayedChunk[] = [];
   #firstFree = NO_ROW;
@@ -63,17 +66,17 @@ export class DelayedTable {
     return this.#chunks[index >>> CHUNK_SHIFT]!;
   }
 
-  /** Rows at and above this one are not in use. */
+  /** No row from this one on is in use. */
   get rowEnd(): number {
     return this.#unused;
   }
 
-  /** A number for a queue that enters messages. */
+  /** Returns a new number that marks the rows of one queue. */
   takeOwner(): number {
     return ++this.#lastOwner;
   }
 
-  /** Whose message it is; 0 for a row that is free, also when it never was in use. */
+  /** Owner of the row; 0 for a free row and for one that was never used. */
   ownerAt(index: number): number {
     const chunk = this.#chunks[index >>> CHUNK_SHIFT];
     return chunk === undefined ? 0 : chunk.owners[index & CHUNK_MASK]!;
@@ -95,23 +98,23 @@ export class DelayedTable {
     return this.#chunkOf(index).positions[index & CHUNK_MASK]!;
   }
 
-  /** When the delay ends; the timer may be set earlier, for an expiry. */
+  /** When the delay ends, ms; the timer may be set earlier, for an expiry. */
   dueMsAt(index: number): number {
     return this.#chunkOf(index).dueMs[index & CHUNK_MASK]!;
   }
 
-  /** Number of the delay; 0 for a row that is free, also when it never was in use. */
+  /** Number of the delay; 0 for a free row and for one that was never used. */
   numberAt(index: number): number {
     const chunk = this.#chunks[index >>> CHUNK_SHIFT];
     return chunk === undefined ? 0 : chunk.numbers[index & CHUNK_MASK]!;
   }
 
-  /** Handle of its timer. */
+  /** Handle of the message's timer. */
   handleAt(index: number): number {
     return this.#chunkOf(index).handles[index & CHUNK_MASK]!;
   }
 
-  /** Neighbours in the list that its queue keeps; see cold_delays.ts. */
+  /** The next row in the list that the queue keeps; see cold_delays.ts. */
   nextOf(index: number): number {
     return this.#chunkOf(index).next[index & CHUNK_MASK]!;
   }
@@ -132,7 +135,7 @@ export class DelayedTable {
     this.#chunkOf(index).handles[index & CHUNK_MASK] = handle;
   }
 
-  /** Enters a message of `owner` and returns its row. */
+  /** Adds a message of `owner` and returns its row. */
   add(message: DelayedMessage, owner: number): number {
     const index = this.#allocate();
     const chunk = this.#chunkOf(index);
@@ -148,7 +151,7 @@ export class DelayedTable {
     return index;
   }
 
-  /** Forgets a message. */
+  /** Removes a message. */
   remove(index: number): void {
     const chunk = this.#chunkOf(index);
     chunk.refs[index & CHUNK_MASK] = this.#firstFree;
