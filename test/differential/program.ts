@@ -269,6 +269,8 @@ class Maker {
 
   // Before these, what queues are about to hand over has to have arrived.
   #beginsStep(op: Op): boolean {
+    // RabbitMQ 3.10 closes a channel twice when it has no such queue and was closed just before.
+    if ("queue" in op && op.queue === LAST_QUEUE) return true;
     switch (op.kind) {
       case "settle":
         return op.requeue || op.multiple || this.#hasPriorities;
