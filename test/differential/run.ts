@@ -31,7 +31,7 @@ export interface Outcome {
 
 // The stream of a client that vanishes is closed by the system at once; the broker hears of it a moment
 // later.
-const VANISH_MS = 30;
+const VANISH_MS = 60;
 // RabbitMQ expires by a timer even what is over at once.
 const EXPIRY_MS = 15;
 const FAREWELLS = { dropping: 0, politely: 1, twice: 2 } as const;
