@@ -62,8 +62,12 @@ export function settleTurn(queue: Queue): void {
   queue.dispatched();
 }
 
-/** Delivers one message now, to this consumer if it has capacity; false when none went out. */
+/** Delivers one message now, to this consumer first if it has capacity; false when none went out. */
 export function serveFirst(queue: Queue, consumer: Consumer): boolean {
+  if (queue.readyCount === 0) {
+    queue.unblock(consumer);
+    return false;
+  }
   queue.consumers.putFirst(consumer);
   queue.broker.schedule(queue);
   return dispatchQueue(queue, queue.broker.delivery, 1) > 0;

@@ -31,7 +31,7 @@ export interface Outcome {
 
 // The stream of a client that vanishes is closed by the system at once; the broker hears of it a moment
 // later.
-const VANISH_MS = 30;
+const VANISH_MS = 60;
 // RabbitMQ expires by a timer even what is over at once.
 const EXPIRY_MS = 15;
 const FAREWELLS = { dropping: 0, politely: 1, twice: 2 } as const;
@@ -67,6 +67,8 @@ async function runStep(step: Step, sides: Side[], outcome: Outcome): Promise<str
   const { consumers, unsettled } = sides[0]!.views[channel]!;
   const holds = consumers.size > 0 || unsettled.size > 0 ||
     ops.some(({ kind }) => kind === "consume" || kind === "get");
+  const neighbours = [channel & ~1, channel | 1].map((index) => sides[0]!.views[index]!);
+  const bothHold = neighbours.every((view) => view.unsettled.size > 0);
   if (op?.kind === "disconnect") {
     await Promise.all(sides.map((side) => side.disconnect(channel, FAREWELLS[op.how])));
     outcome.methodCount++;
@@ -75,8 +77,11 @@ async function runStep(step: Step, sides: Side[], outcome: Outcome): Promise<str
   }
   // What was on its way to a channel that ends amid other methods or a commit, or was with it, comes back before or
   // after what the others of the step have done, and may have gone to other channels by now.
-  const endsAmid = (ops.length > 1 || op?.kind === "tx") && sides[0]!.views[channel]!.isRefused;
-  const returns = endsAmid && (holds || sides[0]!.views[channel]!.isConnectionRefused);
+  const { isRefused, isConnectionRefused } = sides[0]!.views[channel]!;
+  const endsAmid = (ops.length > 1 || op?.kind === "tx") && isRefused;
+  // What the channels of a connection have comes back in the order in which the queue hears of their end.
+  const endTogether = bothHold && (isConnectionRefused || op?.kind === "disconnect");
+  const returns = endTogether || (endsAmid && (holds || isConnectionRefused));
   const unsure = (index: number) => returns || (endsAmid && index === channel);
   const seen = sides.map((side) => side.takeSeen());
   for (const one of seen[0]!) count(outcome.said, one);

@@ -127,6 +127,23 @@ Deno.test("a consumer without acks waits while the channel's prefetch is used up
   assertEquals(channel.deliveries().map(byQueue), ["b", "b"]);
 });
 
+Deno.test("a consumer that has room again and finds nothing comes last in its queue", () => {
+  const { channel, producer } = setUp(1, ["q"], 0);
+  producer.consume("q", { noAck: true, consumerTag: "free" });
+  channel.consume("q", { consumerTag: "limited" });
+  const next = () => {
+    producer.publish("q", "m");
+    const [message] = [...producer.deliveries(), ...channel.deliveries()];
+    return message!;
+  };
+  assertEquals(next().consumerTag, "free");
+  const limited = next();
+  assertEquals(limited.consumerTag, "limited");
+  assertEquals([next().consumerTag, next().consumerTag], ["free", "free"]);
+  channel.ack(limited.tag);
+  assertEquals([next().consumerTag, next().consumerTag], ["free", "limited"]);
+});
+
 Deno.test("a consumer without acks goes on when the channel's prefetch is lifted", () => {
   const { channel } = setUp(1, ["a", "b"], 3);
   channel.consume("a");
