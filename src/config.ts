@@ -1,6 +1,6 @@
-// The one typed configuration and how it comes about: defaults, then the file, then the environment
-// (REPRISE_*), then the flags. main.ts calls it with what the process gives; mod.ts with an object.
-// Everything unknown or out of range is refused with its name and the accepted values.
+// The one typed configuration and its sources: defaults, then the file, then the environment
+// (REPRISE_*), then the flags. main.ts calls it with the sources of the process, mod.ts with an
+// object. Everything unknown or out of range is refused with its name and the accepted values.
 
 import { DEFAULT_LIMITS } from "./broker/limits.ts";
 import { DEFAULT_USER } from "./broker/users.ts";
@@ -20,21 +20,21 @@ import {
 export { ConfigError } from "./config/config_error.ts";
 export type { Config } from "./config/settings.ts";
 
-/** What a command line asks for. */
+/** The command that a command line asks for. */
 export type Command =
   | { readonly kind: "run"; readonly config: Config }
   | { readonly kind: "check"; readonly dataDir: string }
   | { readonly kind: "help"; readonly text: string }
   | { readonly kind: "version" };
 
-/** Where the settings of a process come from; the last two are read only when they are needed. */
+/** The sources of a process's settings. The last two are read only when they are needed. */
 export interface ConfigSources {
   readonly args: readonly string[];
   environment(): Readonly<Record<string, string>>;
   readTextFile(path: string): string;
 }
 
-/** A configuration of defaults, free to be changed. */
+/** Returns a configuration of defaults, which the caller may change. */
 export function defaultConfig(): Config {
   return {
     bind: "127.0.0.1",
@@ -76,12 +76,12 @@ function readConfig(sources: ConfigSources, flags: Flags): Config {
   const path = flags.configPath ?? environment[CONFIG_VARIABLE];
   if (path !== undefined) applyFile(config, readFile(sources, path), path);
   applyEnvironment(config, environment);
-  // A setting that gives several others a value comes before those that give one of them another.
+  // A setting that sets several others comes before those that set one of them.
   const values = [...flags.values].sort((a, b) => orderOf(a.setting) - orderOf(b.setting));
   for (const { setting, text } of values) {
     setting.applyText(config, text, `--${setting.name}`);
   }
-  // The last one of a flag is the one that holds.
+  // Of a flag that is given twice, the last one counts.
   const isMemory = flags.values.findLast(({ setting }) => setting.name === "memory")?.text;
   const hasFolder = flags.values.some(({ setting }) => setting.name === "data-dir");
   if (isMemory === "true" && hasFolder) throw ConfigError.forBoth("--memory", "--data-dir");
