@@ -21,7 +21,7 @@ import {
 export { ConfigError } from "./config/config_error.ts";
 export type { Config } from "./config/settings.ts";
 
-/** What a command line asks for. */
+/** The command that a command line asks for. */
 export type Command =
   | { readonly kind: "run"; readonly config: Config }
   | { readonly kind: "check"; readonly dataDir: string }

@@ -1,23 +1,26 @@
-// A setting that cannot be used. Thrown by everything that reads settings, printed by main.ts as the
-// one line it is; never thrown after the node has started. Values of secret settings are never given
-// to it, and of lists and objects it shows only that they are some: they may hold secrets.
+// A setting that cannot be used. All code that reads settings throws it, and main.ts prints it as
+// one line. It is never thrown after the node has started. It is never given the values of secret
+// settings. Of a list or an object it shows only the type, because it may hold secrets.
 
 import { slipOf } from "../lib/nearest.ts";
 
-/** A refused setting; `message` names it and says what is accepted. */
+/** A refused setting. `message` names it and says what is accepted. */
 export class ConfigError extends Error {
-  /** Creates the error; `message` must be one line. */
+  /** Creates the error. `message` must be one line. */
   constructor(message: string) {
     super(message);
     this.name = "ConfigError";
   }
 
-  /** The error for a value that is not accepted, with the setting named as its source writes it. */
+  /** Returns the error for a value that is not accepted. `setting` is written as in its source. */
   static forValue(setting: string, value: unknown, accepted: string): ConfigError {
     return new ConfigError(`${setting}: ${show(value)} is not accepted, use ${accepted}`);
   }
 
-  /** The error for a value that is none of a few words, with the one that was probably meant. */
+  /**
+   * Returns the error for a value that is none of a few words, with the word that was probably
+   * meant.
+   */
   static forWord(setting: string, value: unknown, words: readonly string[]): ConfigError {
     const slip = typeof value === "string" ? slipOf(value, words) : undefined;
     const meant = slip === undefined ? "" : ` did you mean ${slip}?`;
@@ -25,17 +28,20 @@ export class ConfigError extends Error {
     return new ConfigError(`${setting}: ${show(value)} is not accepted,${meant} use ${accepted}`);
   }
 
-  /** The error for a value that must not be shown. */
+  /** Returns the error for a value that must not be shown. */
   static forSecret(setting: string, accepted: string): ConfigError {
     return new ConfigError(`${setting}: this value is not accepted, use ${accepted}`);
   }
 
-  /** The error for two settings of one source that contradict each other. */
+  /** Returns the error for two settings of one source that contradict each other. */
   static forBoth(one: string, other: string): ConfigError {
     return new ConfigError(`${one} and ${other} exclude each other, use one of them`);
   }
 
-  /** The error for a name nobody knows, with the one that was probably meant; `what` says of what. */
+  /**
+   * Returns the error for an unknown name, with the name that was probably meant. `what` says what
+   * it names.
+   */
   static forName(what: string, name: string, accepted: readonly string[]): ConfigError {
     const slip = slipOf(name, accepted);
     const meant = slip === undefined ? "" : ` did you mean ${slip}?`;
@@ -45,7 +51,7 @@ export class ConfigError extends Error {
 
 const SHOWN_MAX = 80;
 
-/** Text in quotes on one line, cut when it is long. */
+/** Returns the text in quotes on one line, cut when it is long. */
 export function quoted(text: string): string {
   const shown = JSON.stringify(text.slice(0, SHOWN_MAX));
   return text.length > SHOWN_MAX ? `${shown.slice(0, -1)}…"` : shown;

@@ -1,12 +1,12 @@
-// Applies the environment's `REPRISE_*` variables, over the file and under the flags. Variables with
-// other names are nobody's business; one of ours that does not exist is refused like a wrong flag,
-// unless Kubernetes has set it: for a service named `reprise` it puts the addresses of that service
-// into the environment of every container.
+// Applies the environment's `REPRISE_*` variables, over the file and under the flags. It ignores
+// variables with other names. It refuses an unknown `REPRISE_*` variable like a wrong flag, except
+// one that Kubernetes has set: for a service named `reprise`, Kubernetes puts the addresses of that
+// service into the environment of every container.
 
 import { ConfigError } from "./config_error.ts";
 import { type Config, SETTINGS, variableOf } from "./settings.ts";
 
-/** Names a configuration file, like `--config`. */
+/** Variable with the path of a configuration file, like `--config`. */
 export const CONFIG_VARIABLE = "REPRISE_CONFIG";
 
 const PREFIX = "REPRISE_";
@@ -15,7 +15,7 @@ const SERVICE_LINK = /^REPRISE_(SERVICE_.*|PORT(_.*)?)$/;
 const MEMORY_VARIABLE = "REPRISE_MEMORY";
 const DATA_DIR_VARIABLE = "REPRISE_DATA_DIR";
 
-/** Applies every variable of ours; throws {@linkcode ConfigError} for the first wrong one. */
+/** Applies every `REPRISE_*` variable; throws {@linkcode ConfigError} for the first wrong one. */
 export function applyEnvironment(
   config: Config,
   environment: Readonly<Record<string, string>>,
@@ -26,7 +26,7 @@ export function applyEnvironment(
     const accepted = [...SETTINGS.map(variableOf), CONFIG_VARIABLE];
     throw ConfigError.forName("environment variable", unknown, accepted);
   }
-  // An environment has no order of its own; the table's is always the same.
+  // An environment has no order of its own. The order of the table is always the same.
   for (const setting of SETTINGS) {
     const name = variableOf(setting);
     const text = environment[name];

@@ -1,5 +1,6 @@
-// Applies a configuration file: one JSON object with the settings by their names in camel case, the
-// limits in an object `limits`. The lowest of the three sources, and the form the library door takes.
+// Applies a configuration file: one JSON object with the settings by their names in camel case, and
+// the limits in an object `limits`. The file has the lowest rank of the three sources. The library
+// takes its options in the same form.
 
 import { ConfigError } from "./config_error.ts";
 import { readJsonText } from "./json_text.ts";
@@ -9,7 +10,7 @@ import { type Config, keyOf, type Setting, SETTINGS } from "./settings.ts";
 const TOP_SETTINGS = SETTINGS.filter((setting) => setting.group === undefined);
 const LIMIT_SETTINGS = SETTINGS.filter((setting) => setting.group === "limits");
 
-/** Applies the text of a file; `path` names it in errors. */
+/** Applies the text of a file. `path` names it in errors. */
 export function applyFile(config: Config, text: string, path: string): void {
   const content = readJsonText(text, path);
   const members = {
@@ -23,7 +24,7 @@ export function applyFile(config: Config, text: string, path: string): void {
   }
 }
 
-/** Applies an object of limits; `where` names it in errors. */
+/** Applies an object of limits. `where` names it in errors. */
 export function applyLimits(config: Config, limits: unknown, where: string): void {
   takeMembers(limits, membersOf(config, LIMIT_SETTINGS), { where, what: "limit", joint: "." });
 }

@@ -1,5 +1,5 @@
-// Reads a command line. Called first of all sources, because it may ask for help or name the file;
-// it knows flags by the table of settings and never applies one.
+// Reads a command line. It is called before all other sources, because the command line may ask for
+// help or name the file. It knows flags by the table of settings and never applies one.
 
 import { ConfigError } from "./config_error.ts";
 import { keyOf, type Setting, SETTINGS, variableOf } from "./settings.ts";
@@ -10,11 +10,11 @@ export interface Flags {
   readonly wantsVersion: boolean;
   /** Path given with `--config`. */
   readonly configPath: string | null;
-  /** In the order given; the last one of a setting wins. */
+  /** The flags in the order given. The last one of a setting wins. */
   readonly values: readonly FlagValue[];
 }
 
-/** A flag of a setting, its value still unchecked. */
+/** A flag of a setting with its unchecked value. */
 export interface FlagValue {
   readonly setting: Setting;
   readonly text: string;
@@ -30,7 +30,7 @@ export const FLAG_NAMES: readonly string[] = [
   "--version",
 ];
 
-/** Takes a command line apart; throws {@linkcode ConfigError} for what is not a flag of ours. */
+/** Takes a command line apart; throws {@linkcode ConfigError} for an unknown flag. */
 export function readFlags(args: readonly string[]): Flags {
   const words = args.flatMap(splitAtEquals);
   const values: FlagValue[] = [];
@@ -62,7 +62,7 @@ export function readFlags(args: readonly string[]): Flags {
 
 interface Word {
   readonly text: string;
-  /** The next word was joined to this one by an equals sign. */
+  /** Whether the next word was joined to this one by an equals sign. */
   readonly hasValue: boolean;
 }
 
@@ -81,7 +81,7 @@ function settingOf(flag: string): Setting | null {
   const setting = FLAG_SETTINGS.find((candidate) => `--${candidate.name}` === flag);
   if (setting !== undefined) return setting;
   if (flag.startsWith("-")) throw unknownFlag(flag);
-  // What is no flag may be anything, a secret too: it is shown only if it looks like a command.
+  // A word that is no flag may be a secret. It is shown only if it looks like a command.
   const shown = /^[a-z][a-z-]{0,19}$/i.test(flag) ? flag : "(not shown)";
   throw ConfigError.forName("argument", shown, ["check", ...FLAG_NAMES]);
 }
@@ -89,7 +89,7 @@ function settingOf(flag: string): Setting | null {
 function unknownFlag(flag: string): ConfigError {
   const setting = SETTINGS.find((candidate) => `--${candidate.name}` === flag);
   if (setting === undefined) return ConfigError.forName("flag", flag, FLAG_NAMES);
-  // Its value is kept off command lines, which others can read.
+  // This setting has no flag, because other people can read command lines.
   const key = keyOf(setting);
   return new ConfigError(`${flag} is no flag, use ${variableOf(setting)} or "${key}" in the file`);
 }

@@ -1,5 +1,5 @@
-// What `--help` prints, made from the table of settings so that it cannot forget one. config.ts asks
-// for it; it never prints and never exits.
+// The text of `--help`, made from the table of settings so that it cannot forget one. config.ts
+// asks for it. It never prints and never exits.
 
 import { CONFIG_VARIABLE } from "./environment.ts";
 import { type Setting, SETTINGS, variableOf } from "./settings.ts";

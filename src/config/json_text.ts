@@ -1,6 +1,7 @@
-// Reads JSON that a person has written. Unlike the runtime's own reader it never repeats a piece of the
-// text in an error, because the text may hold passwords, it says the line and column on every runtime,
-// and it refuses a name that stands twice in one object. The file and the list of users are read by it.
+// Reads JSON that a person has written, for the file and the list of users. Unlike the runtime's
+// own reader, it never repeats a piece of the text in an error, because the text may hold
+// passwords. It gives line and column on every runtime, and refuses a name that stands twice in one
+// object.
 
 import { ConfigError, quoted } from "./config_error.ts";
 
@@ -16,7 +17,7 @@ const WORDS: readonly (readonly [string, boolean | null])[] = [
   ["null", null],
 ];
 
-/** The value that `text` stands for; `where` names the text when it is not JSON. */
+/** Returns the value of `text`. `where` names the text in errors. */
 export function readJsonText(text: string, where: string): unknown {
   return new JsonText(text.replace(/^\ufeff/, ""), where).read();
 }
@@ -98,7 +99,7 @@ class JsonText {
     return true;
   }
 
-  // What a sticky pattern finds here; the reader goes on behind it.
+  // Returns what a sticky pattern finds here, and moves behind it.
   #match(pattern: RegExp): string {
     pattern.lastIndex = this.#at;
     const found = pattern.exec(this.#text)?.[0] ?? "";

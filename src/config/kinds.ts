@@ -1,16 +1,19 @@
-// The kinds of values a setting can have: how each is read from text (a flag, the environment) and
-// from JSON (the file, the library door). The table of settings is made of these; nothing here knows
-// a setting's name.
+// The kinds of values that a setting can have, and how each is read from text (a flag, the
+// environment) and from JSON (the file, the library). The table of settings consists of these.
+// Nothing here knows a setting's name.
 
 import { ConfigError } from "./config_error.ts";
 
-/** One kind of value. What is not accepted throws {@linkcode ConfigError}; `where` names it there. */
+/**
+ * One kind of value. A value that is not accepted throws {@linkcode ConfigError}, which names it by
+ * `where`.
+ */
 export interface Kind<T> {
-  /** What is accepted, to be read after "use". */
+  /** The accepted values, as words that follow "use". */
   readonly accepted: string;
-  /** The value of a flag or a variable. */
+  /** Reads the value of a flag or a variable. */
   fromText(text: string, where: string): T;
-  /** The value of a member of the file or of an option. */
+  /** Reads the value of a member of the file or of an option. */
   fromJson(value: unknown, where: string): T;
 }
 
@@ -78,7 +81,7 @@ export const filledText: Kind<string> = kind({
   ofJson: checkText,
 });
 
-/** Text that is not empty and that nobody may read: an error does not show it. */
+/** Text that is not empty and that an error must not show. */
 export const secretText: Kind<string> = kind({
   accepted: "text that is not empty",
   ofText: checkText,
@@ -103,10 +106,10 @@ export const folderPath: Kind<string> = kind({
   ofJson: checkPath,
 });
 
-/** The letters of units, each 1024 of the one before. */
+/** The letters of units, each 1024 times the one before. */
 const UNITS = "KMGT";
 
-/** Amounts of bytes, with a unit if one likes: `512M` and `0.5Gi` are 512 · 1024 · 1024 bytes. */
+/** Amounts of bytes, with or without a unit: `512M` and `0.5Gi` are 512 · 1024 · 1024 bytes. */
 export function byteAmount(min: number, max: number = Number.MAX_SAFE_INTEGER): Kind<number> {
   const check = (value: unknown) =>
     Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max
@@ -129,7 +132,10 @@ export function byteAmount(min: number, max: number = Number.MAX_SAFE_INTEGER): 
   });
 }
 
-/** An amount of bytes as {@linkcode byteAmount} reads it, with the largest unit that leaves it exact. */
+/**
+ * Writes an amount of bytes as {@linkcode byteAmount} reads it, with the largest unit that leaves
+ * it exact.
+ */
 export function showBytes(bytes: number): string {
   let amount = bytes;
   let unit = "";

@@ -1,12 +1,12 @@
-// The range of every limit a person may set. The table of settings is generated from it, so a limit
-// added to broker/limits.ts does not compile until it is here; it never holds a default.
+// The range of every limit that a person may set. The table of settings is made from it. A limit
+// that is added to broker/limits.ts does not compile until it is here. It never holds a default.
 
 import { type Limits, MEMORY_BYTES_MIN } from "../broker/limits.ts";
 
 const ANY_COUNT_MAX = Number.MAX_SAFE_INTEGER;
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** Smallest and largest accepted value of one limit, and what it is. */
+/** Smallest and largest accepted value of one limit, and its description. */
 export interface LimitRange {
   readonly min: number;
   readonly max: number;

@@ -1,26 +1,26 @@
-// Reads an object that a person has written, strictly: a member nobody knows is refused with the one
-// that was probably meant. The configuration file, its limits, the options of the library and every
-// user in a list are read by this one function; what a member's value may be is not decided here.
+// Reads an object that a person has written, strictly: an unknown member is refused, with the name
+// that was probably meant. This function reads the configuration file, its limits, the options of
+// the library and every user in a list. It does not decide which values a member may have.
 
 import { ConfigError, quoted } from "./config_error.ts";
 
-/** Takes the value of one member; `where` names it in errors. Throws {@linkcode ConfigError}. */
+/** Takes the value of one member. `where` names it in errors. Throws {@linkcode ConfigError}. */
 export type TakeMember = (value: unknown, where: string) => void;
 
-/** The members an object may have, in the order in which they are taken. */
+/** The members that an object may have, in the order in which they are taken. */
 export type Members = Readonly<Record<string, TakeMember>>;
 
-/** How an object is named in errors. */
+/** The name of an object in errors. */
 export interface ObjectPlace {
   /** `reprise.json`, `amqp`, `users: user 2 ("app")`; empty for the options of the library. */
   readonly where: string;
-  /** What a member is called: `setting`, `option`, `key`. */
+  /** The word for a member: `setting`, `option`, `key`. */
   readonly what: string;
-  /** What stands between `where` and the name of a member: `: ` or `.`. */
+  /** The text between `where` and the name of a member: `: ` or `.`. */
   readonly joint: ": " | ".";
 }
 
-/** Takes every member of `content`; one whose value is undefined counts as left out. */
+/** Takes every member of `content`. A member whose value is undefined counts as left out. */
 export function takeMembers(content: unknown, members: Members, place: ObjectPlace): void {
   const { where, what, joint } = place;
   const names = Object.keys(members);

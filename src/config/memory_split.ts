@@ -1,6 +1,6 @@
-// How the memory of the whole process is shared out. A person knows what a machine has; the broker knows
-// what its messages take. config/settings.ts and server.ts ask; docs/configuration.md says the same in
-// words and numbers.
+// Divides the memory of the whole process: a person knows what a machine has, the broker knows what
+// its messages take. config/settings.ts and server.ts ask it; docs/configuration.md has the same
+// numbers.
 
 import {
   DEFAULT_LIMITS,
@@ -13,31 +13,34 @@ import { showBytes } from "./kinds.ts";
 
 const MIB = 1024 * 1024;
 
-/** For the program itself: the runtime, its heap, buffers of sockets and what waits to be collected. */
+/** For the program itself: the runtime, its heap, buffers of sockets and garbage; 136 MiB. */
 const PROGRAM_BYTES = 136 * MIB;
 
-// Of what is left, the part that messages may take before publishers wait. The rest is for what goes
-// through: a body that arrives is in memory up to three times before it is a message on a disk.
+// The part of the rest that messages may take before publishers wait. The remainder is for messages
+// on their way: an arriving body is in memory up to three times before the disk has it.
 const MESSAGE_SHARE = 0.8;
 
-/** The least that a process can be told to live with: with less, messages would have too little. */
+/**
+ * The least memory that a process can be given, bytes. With less, messages would have too little.
+ */
 export const MAX_MEMORY_BYTES_MIN: number = PROGRAM_BYTES + MEMORY_BYTES_MIN / MESSAGE_SHARE;
 
-/** Of the memory of a whole process, what messages may take before publishers wait. */
+/** Returns the part of a process's memory that messages may take before publishers wait, bytes. */
 export function messageBytesOf(processBytes: number): number {
   return Math.floor((processBytes - PROGRAM_BYTES) * MESSAGE_SHARE);
 }
 
 /**
- * Of the memory of messages, what their contents may take before those that a disk has are given up.
- * The other half is for what is known of each message, and for contents that no disk has yet.
+ * Returns the part of the memory of messages that contents may take before those that a disk has
+ * are given up, bytes. The other half is for the facts about each message, and for contents that no
+ * disk has yet.
  */
 export function residentBytesOf(messageBytes: number): number {
   return Math.floor(messageBytes / 2);
 }
 
 /**
- * Refuses a size of messages that somebody has set and that does not fit into their memory; the default
+ * Refuses a maximum body size that was set and does not fit into the memory of messages. A default
  * is lowered without a word. `shownAs` names the setting.
  */
 export function refuseWhatDoesNotFit(limits: Limits, shownAs: string): void {

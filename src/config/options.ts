@@ -1,6 +1,6 @@
-// The options of the library door, read by the table of settings where they are settings and by kinds
-// of the same sort where only the library has them. mod.ts calls it with whatever a program passed; it
-// never trusts the types a program was compiled with.
+// The options of the library. Those that are settings are read by the table of settings, the others
+// by kinds of the same sort. mod.ts passes whatever a program has passed. It never trusts the types
+// that a program was compiled with.
 
 import { type Logger, SILENT_LOGGER } from "../lib/logger.ts";
 import { applyLimits } from "./file.ts";
@@ -10,7 +10,7 @@ import { refuseWhatDoesNotFit } from "./memory_split.ts";
 import { type Members, type TakeMember, takeMembers } from "./members.ts";
 import { type Config, HOST, PORT, settingNamed } from "./settings.ts";
 
-/** Where a port is opened. */
+/** The address and number of a port. */
 export interface PortAddress {
   host: string;
   port: number;
@@ -31,14 +31,14 @@ export interface GivenOptions {
   onFailure: (error: unknown) => void;
 }
 
-/** The last moment there is a date for. */
+/** The last moment for which there is a date, ms. */
 const TIME_MS_MAX = 8_640_000_000_000_000;
 
 const CLOCK = oneOf(["system", "virtual"] as const);
 const START_TIME = wholeNumber(0, TIME_MS_MAX);
 const SEED = wholeNumber(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 
-/** Reads what `Broker.start` was given, over `config`; throws {@linkcode ConfigError}. */
+/** Reads the options of `Broker.start`, over `config`; throws {@linkcode ConfigError}. */
 export function readOptions(options: unknown, config: Config): GivenOptions {
   const given: GivenOptions = {
     config,
@@ -75,11 +75,11 @@ function membersOf(given: GivenOptions): Members {
     diskFreeMin: setting("disk-free-min"),
     clock: (value, where) => {
       given.clock = CLOCK.fromJson(value, where);
-      // Clients send heartbeats in real time, which has nothing to do with a virtual clock.
+      // Clients send heartbeats in real time, which a virtual clock does not follow.
       if (given.clock === "virtual") config.limits.heartbeatSeconds = 0;
     },
     maxMemory: setting("max-memory"),
-    // After the two that change limits of their own.
+    // Comes after `clock` and `maxMemory`, which set limits themselves.
     limits: (value, where) => applyLimits(config, value, where),
     startTime: (value, where) => given.startTime = START_TIME.fromJson(value, where),
     seed: (value, where) => given.seed = SEED.fromJson(value, where),
@@ -99,7 +99,7 @@ function takePort(value: unknown, where: string, address: PortAddress): void {
   takeMembers(value, members, { where, what: "option", joint: "." });
 }
 
-// Any object that has the method will do; a program's own logger has more members than this one.
+// Any object with a method `log` is accepted. A program's own logger may have more members.
 function takeLogger(value: unknown, where: string): Logger {
   const log = typeof value === "object" && value !== null ? (value as Logger).log : undefined;
   if (typeof log === "function") return value as Logger;

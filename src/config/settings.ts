@@ -1,5 +1,5 @@
-// Every setting there is, once: its name, its kind and where it goes. Flags, environment, file and
-// help all read this table, so they cannot differ. It never reads a source itself.
+// Every setting, once: its name, its kind and its place in the configuration. Flags, environment,
+// file and help all read this table, so they cannot differ. It never reads a source itself.
 
 import { DEFAULT_LIMITS, type Limits } from "../broker/limits.ts";
 import type { UserConfig } from "../broker/users.ts";
@@ -18,7 +18,7 @@ import { LIMIT_RANGES } from "./limit_ranges.ts";
 import { MAX_MEMORY_BYTES_MIN, messageBytesOf } from "./memory_split.ts";
 import { userList } from "./users.ts";
 
-/** Everything a node can be told. */
+/** The configuration of a node. */
 export interface Config {
   /** Address that both ports listen on. */
   bind: string;
@@ -28,11 +28,11 @@ export interface Config {
   httpPort: number;
   /** Folder of the store on disk. */
   dataDir: string;
-  /** Whether everything stays in memory; the folder is not used then. */
+  /** Whether everything stays in memory. The folder is not used then. */
   isInMemory: boolean;
   /** False: messages count as safe once the operating system has them. */
   isSynced: boolean;
-  /** Publishers wait while the disk of the data folder has less room than this, bytes. */
+  /** Publishers wait while the disk of the data folder has less free space than this, bytes. */
   diskFreeBytesMin: number;
   logLevel: LogLevel;
   users: readonly UserConfig[];
@@ -41,20 +41,26 @@ export interface Config {
 
 /** One setting: `amqp-port` is `--amqp-port`, `REPRISE_AMQP_PORT` and `amqpPort` in the file. */
 export interface Setting {
-  /** With dashes, without the leading ones. */
+  /** The name with dashes, without the leading ones. */
   readonly name: string;
-  /** What `--help` says after it. */
+  /** The text of `--help` about the setting. */
   readonly help: string;
   readonly accepted: string;
-  /** Group of the file this setting is in; at its top when undefined. */
+  /** The group of the file in which the setting is; undefined at its top. */
   readonly group?: "limits";
-  /** A flag that needs no value: `--memory` is `--memory=true`. */
+  /** Whether the flag needs no value: `--memory` is `--memory=true`. */
   readonly isSwitch: boolean;
-  /** A setting whose value does not fit on a command line. */
+  /** Whether there is a flag; false for a value that does not belong on a command line. */
   readonly hasFlag: boolean;
-  /** Puts a value from text into the configuration; throws `ConfigError`, `where` names it there. */
+  /**
+   * Puts a value from text into the configuration. Throws `ConfigError`, which names the setting by
+   * `where`.
+   */
   applyText(config: Config, text: string, where: string): void;
-  /** Puts a value from JSON into the configuration; throws `ConfigError`, `where` names it there. */
+  /**
+   * Puts a value from JSON into the configuration. Throws `ConfigError`, which names the setting by
+   * `where`.
+   */
   applyJson(config: Config, value: unknown, where: string): void;
 }
 
@@ -82,14 +88,17 @@ function setting<T>(options: SettingOptions<T>): Setting {
   };
 }
 
-/** What a node can listen on. */
+/** The kind of an address to listen on. */
 export const HOST: Kind<string> = word("an IP address or a host name of this machine");
-/** Where a node can listen, 0 for any free one. */
+/** The kind of a port to listen on, 0 for any free one. */
 export const PORT: Kind<number> = wholeNumber(0, 65_535);
 
-/** Where a node keeps its data unless it is told: a folder in the working directory. */
+/** The default folder of the data, in the working directory. */
 export const DEFAULT_DATA_DIR = "reprise-data";
-/** Room on the disk below which publishers wait: some log files, and a snapshot of a large state. */
+/**
+ * Default free space below which publishers wait: some log files, and a snapshot of a large state;
+ * 256 MiB.
+ */
 export const DEFAULT_DISK_FREE_BYTES_MIN = 256 * 1024 * 1024;
 
 const MAIN_SETTINGS: readonly Setting[] = [
@@ -115,7 +124,7 @@ const MAIN_SETTINGS: readonly Setting[] = [
     name: "data-dir",
     help: `folder that keeps what must survive (${DEFAULT_DATA_DIR})`,
     kind: folderPath,
-    // A folder named by a stronger source wins over `memory` in a weaker one.
+    // A folder from a source of higher rank wins over `memory` from a lower one.
     assign: (config, value) => {
       config.dataDir = value;
       config.isInMemory = false;
@@ -180,7 +189,10 @@ function limitSettings(): Setting[] {
   });
 }
 
-/** A limit whose name says that it counts bytes is written like every amount of bytes. */
+/**
+ * Whether the name of a limit says that it counts bytes. It is then written like every amount of
+ * bytes.
+ */
 function isByteLimit(key: keyof Limits): boolean {
   return /Bytes(?![a-z])/.test(key);
 }
@@ -189,24 +201,26 @@ function dashed(camelName: string): string {
   return camelName.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** The setting of this name. */
+/** Returns the setting of this name. */
 export function settingNamed(name: string): Setting {
   const found = SETTINGS.find((candidate) => candidate.name === name);
   if (found === undefined) throw new Error(`no setting ${name}`);
   return found;
 }
 
-/** Where a setting stands in the table: values of one source are applied in this order. */
+/**
+ * Returns the place of a setting in the table. The values of one source are applied in this order.
+ */
 export function orderOf(setting: Setting): number {
   return SETTINGS.indexOf(setting);
 }
 
-/** `amqp-port` as the file and the library door write it: `amqpPort`. */
+/** Returns the name of a setting in the file and in the library: `amqp-port` is `amqpPort`. */
 export function keyOf(setting: Setting): string {
   return setting.name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** `amqp-port` as the environment writes it: `REPRISE_AMQP_PORT`. */
+/** Returns the name of a setting in the environment: `amqp-port` is `REPRISE_AMQP_PORT`. */
 export function variableOf(setting: Setting): string {
   return `REPRISE_${setting.name.replaceAll("-", "_").toUpperCase()}`;
 }

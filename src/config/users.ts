@@ -1,5 +1,5 @@
-// The list of users as a setting: JSON, whether from the file, the environment or the library door.
-// The table of settings calls it; it never checks a password and never shows one.
+// The list of users as a setting: JSON, from the file, the environment or the library. The table of
+// settings calls it. It never checks a password and never shows one.
 
 import type { UserConfig } from "../broker/users.ts";
 import { ConfigError, quoted } from "./config_error.ts";
@@ -15,7 +15,7 @@ export interface UserInput {
   password: string;
   /** None when left out. */
   tags?: readonly string[];
-  /** True for `guest` and false for everybody else when left out. */
+  /** When left out: true for `guest` and false for every other user. */
   loopbackOnly?: boolean;
 }
 

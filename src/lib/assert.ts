@@ -1,6 +1,7 @@
-// Assertions about our own code. Called wherever an invariant must hold; a failure is a bug of ours,
-// never a mistake of a client (those are ConnectionError and ChannelError in src/amqp/errors.ts).
-// Who catches it decides what dies: the session closes its connection, the broker stops the node.
+// Assertions about our own code. Code calls them wherever an invariant must hold. A failure is a
+// bug of ours, never a mistake of a client (those are ConnectionError and ChannelError in
+// src/amqp/errors.ts). The layer that catches the error decides what ends: the session closes its
+// connection, the broker stops the node.
 
 /** A broken invariant of the program itself. */
 export class AssertionError extends Error {
@@ -16,7 +17,7 @@ export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new AssertionError(message);
 }
 
-/** Marks a branch that cannot be reached; `message` says why it should not have been. */
+/** Marks a branch that cannot be reached. `message` says why. */
 export function unreachable(message: string): never {
   throw new AssertionError(`unreachable: ${message}`);
 }

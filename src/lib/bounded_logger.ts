@@ -1,24 +1,24 @@
-// Keeps the log small whatever clients do: of each kind of line only so many are written in a time, the
-// others are counted, and long values are cut. A kind is a message, which is constant text. server.ts
-// puts it in front of the logger of a node, so that every layer's lines are bounded and none has to
-// think of it.
+// Keeps the log small whatever clients do. Of each kind of line it writes a bounded number in a
+// time and counts the rest; it cuts long values. A kind is a message, which is constant text.
+// server.ts puts it in front of the logger of a node, so that the lines of every layer are bounded
+// and no layer has to care.
 
 import type { LogFields, Logger, LogLevel } from "./logger.ts";
 
 /** Lines of one kind that may be written at once. */
 export const LINES_AT_ONCE = 100;
-/** After so long one more line of that kind may be written. */
+/** After this time one more line of that kind may be written. */
 export const LINE_INTERVAL_MS = 1_000;
-/** Longest text of a field, in UTF-16 units: more than any stack trace that says something. */
+/** Longest text of a field, in UTF-16 units: more than any useful stack trace. */
 export const FIELD_TEXT_MAX = 4_096;
 
 interface Kind {
   level: LogLevel;
   /** Lines that may still be written now. */
   left: number;
-  /** When the last of the lines that may be written again was added. */
+  /** When a line was last added to `left`, ms. */
   filledMs: number;
-  /** Lines that were not written since the last one that was. */
+  /** Lines left out since a line was last written. */
   omittedCount: number;
 }
 
@@ -52,7 +52,10 @@ export class BoundedLogger implements Logger {
     this.#logger.log(level, message, fields === undefined ? undefined : cut(fields));
   }
 
-  /** Says how many lines were left out, where it may; to be called now and then, and at the end. */
+  /**
+   * Writes how many lines were left out, of each kind that may write again. To be called now and
+   * then, and at the end.
+   */
   flush(isEnd = false): void {
     const nowMs = this.#nowMs();
     for (const [message, kind] of this.#kinds) {

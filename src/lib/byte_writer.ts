@@ -1,25 +1,25 @@
-// A growable run of bytes that frames, records and tables are written into, big-endian. Owned by one
-// writer at a time (a connection's outbox, a store batch); it never writes anywhere by itself.
-// Hot writers call `ensure` once, fill `bytes` directly and advance `byteCount`. Storage is made at
-// the first write, so an idle writer owns none.
+// A growable run of bytes for frames, records and tables, big-endian. One writer at a time owns it
+// (a connection's outbox, a store batch). It never writes anywhere by itself. Hot writers call
+// `ensure` once, fill `bytes` directly and advance `byteCount`. The storage is made at the first
+// write, so an idle writer owns none.
 
 import { assert } from "./assert.ts";
 import { copyBytes, copyOfRange, dropBytes, EMPTY_BYTES, putI64, putU16, putU32 } from "./bytes.ts";
 import { encodeTextInto } from "./text.ts";
 
 const CAPACITY_MIN = 256;
-// What `take` expects the next round to need is bounded, so that one burst does not stay forever.
+// The most bytes that `take` reserves for the next round, so that one burst does not stay for ever.
 const EXPECTED_BYTES_MAX = 1024 * 1024;
-// Storage that was outgrown and is larger than this is given back at once.
+// Storage of at least this size is given back at once when it is outgrown.
 const DROPPED_BYTES_MIN = 65_536;
 const SHORT_STRING_BYTES_MAX = 255;
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
 const FLOAT_BYTES = new DataView(new ArrayBuffer(8));
 
-/** A growable big-endian byte buffer; `bytes[0, byteCount)` is what has been written. */
+/** A growable big-endian byte buffer. `bytes[0, byteCount)` has been written. */
 export class ByteWriter {
-  /** The storage; replaced when it grows, so never keep it across a write. */
+  /** The storage. It is replaced when it grows, so never keep it across a write. */
   bytes: Uint8Array = EMPTY_BYTES;
   /** How many bytes of `bytes` are written. */
   byteCount = 0;
@@ -77,7 +77,7 @@ export class ByteWriter {
     putI64(this.bytes, at, value);
   }
 
-  /** Appends a 64-bit integer given as BigInt, signed or unsigned; never on the hot path. */
+  /** Appends a 64-bit integer given as BigInt, signed or unsigned. Never used on the hot path. */
   u64FromBigInt(value: bigint): void {
     const wrapped = value & U64_MAX;
     this.u32(Number(wrapped >> 32n));
@@ -157,14 +157,14 @@ export class ByteWriter {
     this.byteCount = byteCount;
   }
 
-  /** Forgets what is written and keeps the storage, for a consumer that has copied the bytes. */
+  /** Forgets the written bytes and keeps the storage, for a caller that has copied the bytes. */
   reset(): void {
     this.byteCount = 0;
   }
 
   /**
-   * Hands over what is written, storage included. The next storage is made at the next write, as
-   * large as this round needed, so that a busy writer does not grow anew every turn.
+   * Hands over the written bytes with their storage. The next write makes new storage, as large as
+   * this round needed, so that a busy writer does not grow anew every turn.
    */
   take(): Uint8Array {
     const taken = this.bytes.subarray(0, this.byteCount);
@@ -175,7 +175,7 @@ export class ByteWriter {
     return taken;
   }
 
-  /** A copy of what is written, for callers that keep it. */
+  /** Returns a copy of the written bytes, for callers that keep it. */
   copy(): Uint8Array {
     return copyOfRange(this.bytes, 0, this.byteCount);
   }

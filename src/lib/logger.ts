@@ -4,12 +4,12 @@
 /** Severity, from the most to the least talkative. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** What a log line carries besides its message: flat, ready to be structured. */
+/** The fields of a log line besides its message: flat values. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
-/** Where the layers report to. */
+/** The port to which the layers report. */
 export interface Logger {
-  /** Reports one event; `message` is constant text, everything variable is in `fields`. */
+  /** Reports one event. `message` is constant text; everything variable is in `fields`. */
   log(level: LogLevel, message: string, fields?: LogFields): void;
 }
 

@@ -1,10 +1,12 @@
-// The name that somebody probably meant: the nearest of the names that exist, counted in letters that
-// would have to be typed differently. Refusals of unknown settings and arguments ask for it; it never
-// decides what is accepted.
+// Finds the name that was probably meant: the existing name that differs in the fewest letters.
+// Refusals of unknown settings and arguments ask for it. It never decides what is accepted.
 
 const LENGTH_MAX = 64;
 
-/** How far two texts are apart: letters inserted, left out, replaced or swapped with their neighbour. */
+/**
+ * Returns how far two texts are apart: letters inserted, left out, replaced or swapped with their
+ * neighbour.
+ */
 export function distanceOf(a: string, b: string): number {
   const left = a.slice(0, LENGTH_MAX).toLowerCase();
   const right = b.slice(0, LENGTH_MAX).toLowerCase();
@@ -25,7 +27,10 @@ export function distanceOf(a: string, b: string): number {
   return last[right.length]!;
 }
 
-/** The nearest of `names`, the first of several that are equally near; undefined without names. */
+/**
+ * Returns the nearest of `names`, the first of several that are equally near; undefined without
+ * names.
+ */
 export function nearestOf(given: string, names: readonly string[]): string | undefined {
   let nearest: string | undefined;
   let least = Infinity;
@@ -38,12 +43,12 @@ export function nearestOf(given: string, names: readonly string[]): string | und
   return nearest;
 }
 
-/** Letters that two names have to share at least at their beginnings. */
+/** Letters that the beginnings of two names must share at least. */
 const BEGINNING_MIN = 3;
 
 /**
- * The name that was probably meant: the nearest if at most a third of its letters differ, else one that
- * begins like what was given or is the beginning of it.
+ * Returns the name that was probably meant. This is the nearest name if at most a third of its
+ * letters differ, else a name that begins like `given` or is the beginning of it.
  */
 export function slipOf(given: string, names: readonly string[]): string | undefined {
   const nearest = nearestOf(given, names);

@@ -1,5 +1,5 @@
-// Seeded random numbers (sfc32): the same seed gives the same sequence on every runtime, so tests,
-// the simulation and jitter can be replayed. The broker is handed one; it never makes its own seed.
+// Seeded random numbers (sfc32). The same seed gives the same sequence on every runtime, so tests,
+// the simulation and jitter can be replayed. The broker is given one and never makes its own seed.
 // Not for secrets.
 
 /** A deterministic source of random numbers. */
@@ -9,7 +9,7 @@ export class Prng {
   #c: number;
   #counter: number;
 
-  /** Creates a generator; any number is a seed, equal seeds give equal sequences. */
+  /** Creates a generator. Any number is a seed, and equal seeds give equal sequences. */
   constructor(seed: number) {
     this.#a = seed | 0;
     this.#b = Math.floor(seed / 0x1_0000_0000) | 0;

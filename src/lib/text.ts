@@ -1,5 +1,5 @@
-// UTF-8 in both directions, strict and lenient. Called by the codec and by whoever needs a name as
-// text. Never strips a byte order mark: what comes out encodes to what went in.
+// UTF-8 in both directions, strict and lenient. The codec calls it, and any code that needs a name
+// as text. It never strips a byte order mark: decoded text encodes to the same bytes.
 
 const ENCODER = new TextEncoder();
 const STRICT = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -13,7 +13,10 @@ export function encodeText(text: string): Uint8Array {
   return ENCODER.encode(text);
 }
 
-/** Encodes text into `target` at `at`, where three bytes per UTF-16 unit are free; returns bytes written. */
+/**
+ * Encodes text into `target` at `at`, where three bytes per UTF-16 unit are free. Returns the bytes
+ * written.
+ */
 export function encodeTextInto(text: string, target: Uint8Array, at: number): number {
   if (text.length <= LOOP_BYTES_MAX) {
     let i = 0;
@@ -37,7 +40,7 @@ function asciiText(bytes: Uint8Array, start: number, end: number): string | unde
   return text;
 }
 
-/** Decodes `bytes[start, end)`, or answers `undefined` if it is not UTF-8. */
+/** Decodes `bytes[start, end)`; returns `undefined` if they are not UTF-8. */
 export function decodeTextStrict(
   bytes: Uint8Array,
   start: number,
@@ -54,7 +57,7 @@ export function decodeTextStrict(
   }
 }
 
-/** Decodes `bytes[start, end)`; what is not UTF-8 becomes U+FFFD. */
+/** Decodes `bytes[start, end)`. Bytes that are not UTF-8 become U+FFFD. */
 export function decodeText(bytes: Uint8Array, start: number, end: number): string {
   if (end - start <= LOOP_BYTES_MAX) {
     const text = asciiText(bytes, start, end);
@@ -63,7 +66,10 @@ export function decodeText(bytes: Uint8Array, start: number, end: number): strin
   return LENIENT.decode(bytes.subarray(start, end));
 }
 
-/** The longest prefix of `text` whose UTF-8 has at most `bytesMax` bytes, never half a character. */
+/**
+ * Returns the longest prefix of `text` that has at most `bytesMax` bytes in UTF-8, never half a
+ * character.
+ */
 export function cutText(text: string, bytesMax: number): string {
   if (text.length * 3 <= bytesMax) return text;
   const encoded = ENCODER.encode(text);

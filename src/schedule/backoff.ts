@@ -1,4 +1,4 @@
-// The backoff formulas of the scheduling core, as the broker uses them. They live in core-wasm so that
-// other runtimes compute the same delays; nothing is calculated here.
+// The backoff formulas of the scheduling core, as the broker uses them. They are in core-wasm so
+// that other runtimes compute the same delays. Nothing is calculated here.
 
 export { backoff } from "../../core-wasm/mod.ts";

@@ -5,15 +5,18 @@
 
 import type { Clock } from "./clock.ts";
 
-/** Most that one elapsed millisecond may be stretched or shortened. */
+/** The most that one elapsed millisecond may be stretched or shortened, ms. */
 const slewPerMs = 1 / 1000;
 
-/** Reads a {@linkcode Clock}; the server asks it once per turn. */
+/** Reads a {@linkcode Clock}. The server asks it once per turn. */
 export class BrokerTime {
   readonly #clock: Clock;
   readonly #startMs: number;
   readonly #startMonotonicMs: number;
-  /** Kept apart from the sum: added to 10^12 at every turn, its rounding errors would drift. */
+  /**
+   * The sum of the drift, ms. It is kept apart: added to 10^12 at every turn, rounding errors would
+   * pile up.
+   */
   #slewedMs = 0;
   #lastElapsedMs = 0;
   #lastNowMs: number;
@@ -26,7 +29,10 @@ export class BrokerTime {
     this.#lastNowMs = this.#startMs;
   }
 
-  /** Broker time now, in milliseconds since the epoch with fractions; at least the last answer. */
+  /**
+   * Returns broker time, in milliseconds since the epoch with fractions. It is never below the last
+   * answer.
+   */
   nowMs(): number {
     const elapsedMs = this.#clock.monotonicMs() - this.#startMonotonicMs;
     if (elapsedMs <= this.#lastElapsedMs) return this.#lastNowMs;

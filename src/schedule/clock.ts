@@ -1,10 +1,15 @@
-// The port through which time enters: implemented by src/runtime with real clocks and by
-// VirtualClock in tests. Nothing in the pure layers reads a clock of its own.
+// The port through which time enters. src/runtime implements it with real clocks, VirtualClock
+// implements it for tests. Nothing in the pure layers reads a clock of its own.
 
 /** Two clocks of one host, both in milliseconds, fractions allowed. */
 export interface Clock {
-  /** Since the Unix epoch; may jump in either direction when the host's time is set. */
+  /**
+   * Milliseconds since the Unix epoch. It may jump in either direction when the host's time is set.
+   */
   wallMs(): number;
-  /** Since an arbitrary origin; never goes back, unaffected by settings. */
+  /**
+   * Milliseconds since an arbitrary origin. It never goes back, and setting the host's time does
+   * not change it.
+   */
   monotonicMs(): number;
 }

@@ -1,12 +1,13 @@
 // Timers that left the core and wait for their owners' callbacks, in batches. A callback may insert
-// something due earlier than the rest of the running batch, so batches stack: the innermost goes
-// first. Used by Scheduler alone; it survives a callback that throws, the rest follows next time.
+// a timer that is due earlier than the rest of the running batch, so batches stack: the innermost
+// goes first. Only Scheduler uses it. After a callback that throws, the rest follows at the next
+// call.
 
 import type { DueBatch } from "../../core-wasm/mod.ts";
 import { DueBatch as Batch } from "../../core-wasm/mod.ts";
 
 const batchCapacity = 256;
-/** Stands in a batch for a timer that was cancelled after it was popped; group ids start at 1. */
+/** Group of a timer in a batch that was cancelled after it was popped. Group ids start at 1. */
 const cancelled = 0;
 
 /** A stack of half-delivered batches. */
@@ -21,12 +22,14 @@ export class PoppedTimers {
     return this.#remaining;
   }
 
-  /** An empty batch to fill and give to `push`. */
+  /** Returns an empty batch to fill and give to `push`. */
   borrow(): DueBatch {
     return this.#spare.pop() ?? new Batch(batchCapacity);
   }
 
-  /** Delivers this batch before everything pushed earlier; an empty one is only kept for reuse. */
+  /**
+   * Delivers this batch before everything pushed earlier. An empty batch is only kept for reuse.
+   */
   push(batch: DueBatch): void {
     if (batch.count === 0) {
       this.#spare.push(batch);
@@ -37,7 +40,10 @@ export class PoppedTimers {
     this.#remaining += batch.count;
   }
 
-  /** The batch whose timer at `nextIndex()` is next, or undefined; done and cancelled ones go. */
+  /**
+   * Returns the batch whose timer at `nextIndex()` is next, or undefined. It drops batches that are
+   * done, and skips cancelled timers.
+   */
   top(): DueBatch | undefined {
     while (this.#batches.length > 0) {
       const last = this.#batches.length - 1;
@@ -58,13 +64,13 @@ export class PoppedTimers {
     return this.#nextIndexes[this.#nextIndexes.length - 1]!;
   }
 
-  /** The next timer is being delivered. */
+  /** Moves past the next timer, which is being delivered. */
   advance(): void {
     this.#nextIndexes[this.#nextIndexes.length - 1]!++;
     this.#remaining--;
   }
 
-  /** Takes a popped timer back before its callback ran. */
+  /** Cancels a popped timer before its callback has run. */
   cancel(handle: number): boolean {
     for (const [batch, index] of this.#entries()) {
       if (batch.handles[index] !== handle) continue;
@@ -74,7 +80,7 @@ export class PoppedTimers {
     return false;
   }
 
-  /** Takes all timers of a group back. */
+  /** Cancels all popped timers of a group. */
   clearGroup(group: number): void {
     for (const [batch, index] of this.#entries()) {
       if (batch.groups[index] === group) this.#drop(batch, index);

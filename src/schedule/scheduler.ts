@@ -5,14 +5,14 @@
 import { failure, groupIndexOf, TimingHeap, TimingHeapError } from "../../core-wasm/mod.ts";
 import { PoppedTimers } from "./popped_timers.ts";
 
-/** Calls into the core that may only move entries nearer, without firing any, per `runDue`. */
+/** The most calls into the core per `runDue` that move entries nearer without firing any. */
 const idleCallsMax = 16;
 const dueMsMax = Number.MAX_SAFE_INTEGER;
 
-/** Called once for each timer of a group, with what `insert` was given. */
+/** Called once for each timer of a group, with the arguments of its `insert`. */
 export type OnDue = (payload: number, dueMs: number) => void;
 
-/** No memory is left for another timer, or the core's limit is reached; nothing was changed. */
+/** No memory is left for another timer, or the core's limit is reached. Nothing was changed. */
 export class SchedulerFullError extends Error {
   constructor(options?: ErrorOptions) {
     super("the scheduler can hold no more timers", options);
@@ -22,7 +22,10 @@ export class SchedulerFullError extends Error {
 
 /** Limits of a {@linkcode Scheduler}. */
 export interface SchedulerOptions {
-  /** Most memory that the timing heap may take; what WebAssembly allows when absent. */
+  /**
+   * The most memory that the timing heap may take, bytes; without it, as much as WebAssembly
+   * allows.
+   */
   readonly maxMemoryBytes?: number;
 }
 
@@ -34,33 +37,33 @@ export interface ScheduledTimer {
 }
 
 /**
- * Timers of many groups in one order: by due time, equal ones as they were inserted. A payload is
- * an unsigned 32-bit number whose meaning is the owner's.
+ * Timers of many groups in one order: by due time, and equal ones in the order of insertion. A
+ * payload is an unsigned 32-bit number whose meaning only the owner knows.
  */
 export class Scheduler {
   readonly #heap: TimingHeap;
   readonly #callbacks: (OnDue | undefined)[] = [];
   readonly #popped = new PoppedTimers();
-  /** Earliest due time inserted by callbacks while popped timers were waiting. */
+  /** The earliest due time that callbacks have inserted while popped timers were waiting, ms. */
   #earliestInsertedMs = Infinity;
 
   constructor(options: SchedulerOptions = {}) {
     this.#heap = new TimingHeap(options);
   }
 
-  /** Timers that have not fired; those whose callback is about to run count. */
+  /** Timers that have not fired. A timer counts until its callback runs. */
   get pendingCount(): number {
     return this.#heap.count + this.#popped.remaining;
   }
 
-  /** A new, empty group whose timers are handed to `onDue`. Ten thousand groups are cheap. */
+  /** Opens an empty group whose timers are given to `onDue`. Ten thousand groups are cheap. */
   openGroup(onDue: OnDue): number {
     const group = this.#orFull(() => this.#heap.openGroup());
     this.#callbacks[groupIndexOf(group)] = onDue;
     return group;
   }
 
-  /** Cancels everything in the group and forgets it: its id is refused from then on. */
+  /** Cancels all timers of the group and forgets it. Its id is refused from then on. */
   closeGroup(group: number): void {
     this.#heap.closeGroup(group);
     this.#popped.clearGroup(group);
@@ -68,8 +71,8 @@ export class Scheduler {
   }
 
   /**
-   * Schedules one call of the group's `onDue`, not before `dueMs` (a fraction is rounded up). The
-   * answer, greater than 0, is for `cancel`. Throws {@linkcode SchedulerFullError}.
+   * Schedules one call of the group's `onDue`, not before `dueMs` (a fraction is rounded up).
+   * Returns a handle greater than 0 for `cancel`. Throws {@linkcode SchedulerFullError}.
    */
   insert(group: number, dueMs: number, payload: number): number {
     const wholeMs = Math.min(dueMsMax, Math.max(0, Math.ceil(dueMs)));
@@ -81,13 +84,13 @@ export class Scheduler {
     return handle;
   }
 
-  /** False when the timer already fired or was cancelled. */
+  /** Cancels a timer; false when it has fired or was cancelled already. */
   cancel(handle: number): boolean {
     if (this.#heap.cancel(handle) >= 0) return true;
     return this.#popped.remaining > 0 && this.#popped.cancel(handle);
   }
 
-  /** Cancels everything in the group; the group stays open. */
+  /** Cancels all timers of the group. The group stays open. */
   clearGroup(group: number): void {
     this.#heap.clearGroup(group);
     this.#popped.clearGroup(group);
@@ -99,7 +102,10 @@ export class Scheduler {
     return this.#heap.groupCount(group) + waiting;
   }
 
-  /** The group's timers in due order, from the `offset`-th on; walks the heap, for operators. */
+  /**
+   * Lists the group's timers in due order, from the `offset`-th on. It walks the heap and is for
+   * operators.
+   */
   list(group: number, offset: number, limit: number): ScheduledTimer[] {
     const waiting = this.#popped.ofGroup(group);
     const timers = waiting.slice(offset, offset + limit);
@@ -112,14 +118,17 @@ export class Scheduler {
     return timers;
   }
 
-  /** Nothing is due before this; Infinity when nothing is pending. Re-arm the host timer to it. */
+  /**
+   * Returns a time before which nothing is due; Infinity when nothing is pending. Arm the host
+   * timer for it.
+   */
   nextDueMs(): number {
     const batch = this.#popped.top();
     const coreMs = this.#heap.nextDueMs();
     return batch === undefined ? coreMs : Math.min(coreMs, batch.dueMs[this.#popped.nextIndex()]!);
   }
 
-  /** Due time of the group's next timer, Infinity when it has none; may walk the heap. */
+  /** Due time of the group's next timer, ms; Infinity when it has none. It may walk the heap. */
   firstDueMs(group: number): number {
     return Math.min(
       this.#popped.ofGroup(group)[0]?.dueMs ?? Infinity,
@@ -127,16 +136,16 @@ export class Scheduler {
     );
   }
 
-  /** Due time of the group's last timer, -Infinity when it has none; may walk the heap. */
+  /** Due time of the group's last timer, ms; -Infinity when it has none. It may walk the heap. */
   lastDueMs(group: number): number {
     const waiting = this.#popped.ofGroup(group);
     return Math.max(waiting.at(-1)?.dueMs ?? -Infinity, this.#heap.lastDueMs(group));
   }
 
   /**
-   * Hands every timer due at or before `nowMs` to its group, in order, at most `max`; says how many.
-   * What a callback inserts takes its place in that order at once. Work is bounded: when
-   * `nextDueMs() <= nowMs` afterwards, more is to be had by another call.
+   * Gives every timer due at or before `nowMs` to its group, in order, at most `max`, and returns
+   * how many. A timer that a callback inserts takes its place in that order at once. The work is
+   * bounded: while `nextDueMs() <= nowMs`, call it again.
    */
   runDue(nowMs: number, max: number): number {
     const wholeNowMs = Math.floor(nowMs);
@@ -170,7 +179,7 @@ export class Scheduler {
     return count;
   }
 
-  /** Fetches what callbacks inserted in front of the next popped timer. */
+  /** Pops the timers that callbacks have inserted in front of the next popped timer. */
   #popEarlier(untilMs: number, wanted: number): void {
     this.#pop(untilMs, wanted);
     this.#earliestInsertedMs = this.#heap.nextDueMs();

@@ -1,6 +1,7 @@
-// The arena: every message record of the node, in large blocks written front to back. A body
-// reference names a record wherever it lies, so survivors can be moved out of a nearly dead block
-// without telling any queue. The memory store owns it; it never knows queues or positions.
+// The arena: large blocks that hold every message record of the node, written front to back. A body
+// reference names a record wherever the record lies, so live records can be moved out of a nearly
+// dead block without telling any queue. The memory store owns the arena. The arena never knows
+// queues or positions.
 
 import { assert } from "../lib/assert.ts";
 import { dropBytes } from "../lib/bytes.ts";
@@ -27,13 +28,14 @@ export const BLOCK_BYTES: number = 4 * 1024 * 1024;
 // A record larger than this gets a block of its own, so that it never wastes the rest of a shared one.
 const SHARED_RECORD_BYTES_MAX = BLOCK_BYTES / 4;
 const POOLED_BLOCKS_MAX = 4;
-// Compaction starts when less than two thirds of what is held are alive, beyond a few blocks of slack.
+// Compaction starts when less than two thirds of the held bytes are alive, beyond a slack of four
+// blocks.
 const HELD_RATIO_MAX = 1.5;
 const COMPACTION_SLACK_BYTES = 4 * BLOCK_BYTES;
-// Where more is held than there should be, it is done for less: only these blocks, which may be open or
-// half moved, are left beside what is alive.
+// Above `heldBytesMax`, compaction starts earlier: it leaves only the live bytes and these blocks,
+// which may be open or half moved.
 const OPEN_BLOCKS = 3;
-// One block in the pool for so much that may be held.
+// The pool keeps one block for each of these bytes that may be held: 16 blocks × 4 MiB.
 const HELD_PER_POOLED_BYTES = 16 * BLOCK_BYTES;
 const COMPACTION_STEP_BYTES = 256 * 1024;
 
@@ -45,15 +47,15 @@ export class Arena {
   readonly #references = new ReferenceTable();
   #current: Block;
   /**
-   * Where stubs go, so that they do not keep blocks of contents that are given up; none before the
-   * first one.
+   * The block that takes stubs, so that stubs keep no block whose contents are given up; null
+   * before the first stub.
    */
   #stubs: Block | null = null;
   #victim: Block | null = null;
   #victimAt = 0;
   #heldBytes = 0;
   #liveBytes = 0;
-  /** What is held should stay below this. */
+  /** The held bytes should stay below this. */
   readonly #heldBytesMax: number;
   readonly #pooledBlocksMax: number;
 
@@ -92,7 +94,7 @@ export class Arena {
     return ref;
   }
 
-  /** One holder fewer; frees the record with the last one and says whether it did. */
+  /** Takes one holder away. Frees the record with the last holder, and returns whether it did. */
   release(ref: number): boolean {
     const block = this.#blocks[this.#references.blockOf(ref)]!;
     const at = this.#references.offsetOf(ref);
@@ -108,7 +110,7 @@ export class Arena {
     return true;
   }
 
-  /** Fills in what is known of a live record; its parts only if they are in memory. */
+  /** Fills in the facts about a live record, and its parts if they are in memory. */
   describe(ref: number, view: RecordView): void {
     viewRecord(this.#blocks[this.#references.blockOf(ref)]!, this.#references.offsetOf(ref), view);
   }
@@ -138,7 +140,7 @@ export class Arena {
     return !isStubAt(block, this.#references.offsetOf(ref));
   }
 
-  /** Takes in a record whose parts are on a disk; returns its body reference. */
+  /** Takes in a record whose parts are on a disk, and returns its body reference. */
   appendStub(meta: StubMeta, holderCount: number): number {
     const block = this.#blockForStub();
     const ref = this.#references.allocate();
@@ -167,7 +169,8 @@ export class Arena {
     this.#liveBytes += recordBytesAt(block, at);
   }
 
-  // Takes a live record out of its block and says how many hold it; it must be placed anew.
+  // Takes a live record out of its block and returns its holder count. The caller must place the
+  // record anew.
   #drop(ref: number): number {
     const block = this.#blocks[this.#references.blockOf(ref)]!;
     const at = this.#references.offsetOf(ref);
@@ -180,7 +183,10 @@ export class Arena {
     return holderCount;
   }
 
-  /** Moves at most a bounded piece of survivors together; true when more is worth moving. */
+  /**
+   * Moves a bounded number of live records out of a nearly dead block; true when more is worth
+   * moving.
+   */
   compact(): boolean {
     if (this.#victim === null && !this.#chooseVictim()) return false;
     const victim = this.#victim!;
@@ -190,7 +196,8 @@ export class Arena {
       this.#victimAt += recordBytesAt(victim, at);
       if (holderCountAt(victim, at) > 0) this.#moveOut(victim, at);
     }
-    // Moving the last survivor, or its release meanwhile, has given the block back (see #emptied).
+    // When the last live record has moved or was released meanwhile, #emptied has given the block
+    // back.
     if (this.#victim !== null) assert(victim.liveBytes > 0, "an empty block is not a victim");
     return true;
   }

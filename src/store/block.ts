@@ -1,6 +1,6 @@
-// One piece of arena memory and the layout of the message records in it. The memory store writes and
-// reads records through these functions; nobody else knows the offsets. A record is written once and
-// never changed but for its holder count and, when it moves, its place.
+// One piece of arena memory and the layout of the message records in it. The memory store writes
+// and reads records through these functions; no other file knows the offsets. A record never
+// changes after it is written, except for its holder count and, when it moves, its place.
 //
 //   offset  size  what (native byte order; a record starts on a multiple of 8)
 //   0       4     recordBytes: the whole record, a multiple of 8
@@ -13,13 +13,13 @@
 //   36      4     addressBytes << 16 | flags << 8 | priority
 //   40      …     address | properties | body | padding
 //
-// A stub is a header alone: it keeps what is known of a record whose parts are on a disk only.
+// A stub is a header alone. It stands for a record whose parts are on a disk only.
 
 import { copyBytes } from "../lib/bytes.ts";
 import type { MessageSource, RecordView } from "./port.ts";
 
 const HEADER_BYTES = 40;
-// Only here, never in a view: the parts of the record are not in memory.
+// The parts of the record are not in memory. This flag is never in a view.
 const FLAG_STUB = 0x80;
 
 /** A block of arena memory; records follow each other from the start to `usedBytes`. */
@@ -91,7 +91,7 @@ export function writeRecord(block: Block, message: MessageSource, ref: number): 
   return at;
 }
 
-// What comes back from a disk does.
+// True for messages that were read from a disk: their parts adjoin, so one copy is enough.
 function isInOnePiece(message: MessageSource): boolean {
   return message.address === message.body && message.properties === message.body &&
     message.addressEnd === message.propertiesStart && message.propertiesEnd === message.bodyStart;
@@ -119,7 +119,7 @@ export function viewRecord(block: Block, at: number, view: RecordView): void {
   view.expiryMs = block.doubles[double + 1]!;
 }
 
-/** What a stub keeps of a record. */
+/** The facts that a stub keeps about its record. */
 export interface StubMeta {
   flags: number;
   priority: number;

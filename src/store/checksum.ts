@@ -1,11 +1,11 @@
-// A 32-bit checksum of a range of bytes: the xxHash32 algorithm, so that any language can verify our
-// files. Called by the store for everything it writes and everything it reads back. It finds damage;
-// it is no protection against someone who forges bytes.
+// A 32-bit checksum of a range of bytes: the xxHash32 algorithm, so that any language can verify
+// our files. The store calls it for everything that it writes and reads back. It finds damage, and
+// is no protection against forged bytes.
 //
-// Four lanes eat 16 bytes a round. Reading 32-bit words is what makes it fast, so the words of the
-// buffer under the bytes are read through an Int32Array that is kept for the next call: ranges of one
-// buffer, whatever their alignment, are hashed without allocating. One buffer stays referenced by it.
-// Signed words stay integers for the engine; with unsigned ones Bun took twice as long.
+// Four lanes take 16 bytes a round. Reading 32-bit words makes it fast. The words come from an
+// Int32Array over the buffer of the bytes, which is kept for the next call. So ranges of one buffer
+// are hashed without allocating, whatever their alignment. The array keeps one buffer alive. Signed
+// words stay integers for the engine; with unsigned ones Bun took twice as long.
 
 const PRIME_1 = 0x9e3779b1 | 0;
 const PRIME_2 = 0x85ebca77 | 0;
@@ -14,19 +14,19 @@ const PRIME_4 = 0x27d4eb2f;
 const PRIME_5 = 0x165667b1;
 
 const STRIPE_BYTES = 16;
-// Below this many bytes reading words does not repay the look at the buffer.
+// For fewer bytes than this, reading words is not faster than reading bytes.
 const WORDS_WORTH_BYTES = 64;
 
-// The algorithm reads words little-endian; a machine of the other order reads bytes.
+// The algorithm reads words little-endian. A big-endian machine reads bytes instead.
 const LITTLE_ENDIAN = new Uint8Array(new Int32Array([1]).buffer)[0] === 1;
 
 let wordsBuffer: ArrayBufferLike = new ArrayBuffer(0);
 let words: Int32Array = new Int32Array(wordsBuffer);
 
 /**
- * The xxHash32 of `bytes[start, end)` as an unsigned 32-bit number; the caller has checked the
- * bounds. Another `seed` gives another family of results; the result of one range as the seed of the
- * next chains them.
+ * The xxHash32 of `bytes[start, end)` as an unsigned 32-bit number. The caller has checked the
+ * bounds. Each `seed` gives a different family of checksums. To chain two ranges, pass the checksum
+ * of the first as the seed of the second.
  */
 export function checksum(bytes: Uint8Array, start: number, end: number, seed: number = 0): number {
   const byteCount = end - start;
@@ -53,7 +53,7 @@ export function checksum(bytes: Uint8Array, start: number, end: number, seed: nu
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Hashes whole stripes by the fastest way their place allows. */
+/** Hashes whole stripes in the fastest way that their alignment allows. */
 function hashStripes(bytes: Uint8Array, start: number, end: number, seed: number): number {
   if (end - start < WORDS_WORTH_BYTES || !LITTLE_ENDIAN) {
     return hashStripesByBytes(bytes, start, end, seed);

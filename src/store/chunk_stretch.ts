@@ -1,6 +1,6 @@
-// A chunk of a lane that may be written to pages. Whoever takes a message out of the middle of the chunk
-// sets its `draft` to null, and the head moves on by itself: so it is seen whether what was written is
-// all that is there.
+// A chunk of a lane that may be written to pages. The lane makes it for the pager. Code that takes
+// a message out of the middle of the chunk sets `draft` to null, and a delivery moves the head of
+// the chunk. So the stretch can tell whether the pages hold all messages that the chunk still has.
 
 import type { Lane } from "./lane.ts";
 import type { LaneChunk } from "./lane_chunk.ts";
@@ -13,7 +13,9 @@ const UNWRITABLE: object = {};
 export class ChunkStretch implements Stretch {
   readonly source: Lane;
   readonly chunk: LaneChunk;
-  /** Where its messages began; once the head is in it, it is not cold any more. */
+  /**
+   * Head of the chunk when writing began. Once the head has moved, the chunk is not cold any more.
+   */
   #head = 0;
   readonly #message: PagedMessage = emptyPagedMessage();
 
@@ -43,7 +45,7 @@ export class ChunkStretch implements Stretch {
     const { chunk } = this;
     this.#head = chunk.head;
     chunk.draft = this;
-    // What is written of a chunk must be all of it.
+    // The pages must hold all messages of the chunk, so it takes no more.
     chunk.seal();
     return true;
   }

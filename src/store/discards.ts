@@ -1,18 +1,18 @@
-// Messages that were purged and whose records are still to be released: a bounded piece a turn. Queues
-// hand them over through the store; nobody sees them any more. While there are some, the store knows of
-// more messages than there are, so no snapshot is written.
+// Messages that were purged and whose records are still to be released, a bounded number a turn.
+// Queues hand them over through the store and do not see them any more. While some are left, the
+// store knows more messages than the queues have, so no snapshot is written.
 
 import type { TakenMessages } from "./port.ts";
 
 const QUEUES_PER_STEP_MAX = 64;
 
-/** Lets go of purged messages. */
+/** Releases the records of purged messages. */
 export class Discards {
   readonly #perStep: number;
   readonly #release: (ref: number, queueId: number) => void;
   readonly #waiting: { taken: TakenMessages; queueId: number }[] = [];
 
-  /** `release` is called for about `perStep` messages a turn. */
+  /** Calls `release` for about `perStep` messages a turn. */
   constructor(release: (ref: number, queueId: number) => void, perStep: number) {
     this.#release = release;
     this.#perStep = perStep;
@@ -22,16 +22,16 @@ export class Discards {
     return this.#waiting.length > 0;
   }
 
-  /** The records of `taken` are to be released by the queue; says how many messages that is. */
+  /** Takes messages whose records the queue is to release, and returns how many they are. */
   add(taken: TakenMessages, queueId: number): number {
     const { messageCount } = taken;
     if (messageCount > 0) this.#waiting.push({ taken, queueId });
-    // There may be empty chunks.
+    // Without messages there may still be empty chunks to give back.
     else while (taken.releaseSome(this.#perStep, () => {}));
     return messageCount;
   }
 
-  /** Releases some; true when more are left. */
+  /** Releases some records; true when more are left. */
   step(): boolean {
     let left = this.#perStep;
     for (let done = 0; left > 0 && done < QUEUES_PER_STEP_MAX; done++) {

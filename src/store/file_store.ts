@@ -1,6 +1,7 @@
-// The store that survives: records and state entries go to a commit log, its state to snapshots, and
-// what was there at the last end comes back at open. Implements the Store port for broker/, over a
-// FileSystem that is given to it. Records are read from memory as long as they are there.
+// The store that survives the end of the process. It writes records and state entries to a commit
+// log and its state to snapshots, and finds them again at open. Implements the Store port for
+// broker/ over a FileSystem that it is given. It reads a record from the disk only when the record
+// is not in memory.
 
 import type { Logger } from "../lib/logger.ts";
 import { Arena } from "./arena.ts";
@@ -37,9 +38,9 @@ import type {
   TakenMessages,
 } from "./port.ts";
 
-// Of what may be resident, what may be held for it before blocks are made to give up what they hold.
+// The arena may hold this many times `residentBytesMax` before it must give blocks up.
 const HELD_RATIO = 1.5;
-// A start that finds more log files than this takes a snapshot.
+// A start that has read more log files than this takes a snapshot.
 const LOG_FILES_MAX = 16;
 
 /** How a file store is opened. */
@@ -48,7 +49,7 @@ export interface FileStoreOptions {
   logger: Logger;
   /** False: messages count as safe once they are written (`--no-sync`). */
   isSynced: boolean;
-  /** Publishers are blocked when the disk has less room than this. */
+  /** Publishers are blocked when the disk has less free space than this. */
   freeBytesMin: number;
   /** Bytes of records kept in memory before those on disk are given up. */
   residentBytesMax: number;
@@ -60,7 +61,7 @@ export interface FileStoreOptions {
 
 /** A {@link Store} over files. */
 export class FileStore implements Store, LogListener {
-  /** What was found at open; the broker takes it over once, see broker/recovery.ts. */
+  /** The state that was found at open. The broker takes it over once; see broker/recovery.ts. */
   readonly recovered: Recovered;
   readonly entries: LogEntries;
   onWake: () => void = () => {};
@@ -77,10 +78,13 @@ export class FileStore implements Store, LogListener {
   readonly #sizes: StoreSizes;
   readonly #reads: RecordReads;
   #laneBytes = 0;
-  /** The file in which the message that was adopted last lies: that of the next one, nearly always. */
+  /**
+   * File of the message that was adopted last. The next message nearly always lies in the same
+   * file.
+   */
   #adoptedFrom: DataFile | undefined = undefined;
 
-  /** {@linkcode FileStore.open} is the way to make one. */
+  /** Use {@linkcode FileStore.open} instead. */
   constructor(options: FileStoreOptions, manifest: Manifest, files: DataFiles) {
     this.#logger = options.logger;
     this.#arena = new Arena(options.residentBytesMax * HELD_RATIO);
@@ -141,8 +145,8 @@ export class FileStore implements Store, LogListener {
   }
 
   /**
-   * Opens a folder and reads what it holds.
-   * @throws StoreFormatError when it is not ours to use, DiskError when the disk fails
+   * Opens a folder and reads its state.
+   * @throws StoreFormatError when the folder cannot be used, DiskError when the disk fails
    */
   static open(options: FileStoreOptions): FileStore {
     const files = new DataFiles(options.fs);
@@ -166,7 +170,7 @@ export class FileStore implements Store, LogListener {
     return this.#arena.append(message, holderCount);
   }
 
-  /** Takes in a message that recovery found; 0 when the file that held it is not there. */
+  /** Takes in a message that recovery found; 0 when its file is missing. */
   adopt(message: Placed): number {
     if (message.file !== this.#adoptedFrom?.number) {
       this.#adoptedFrom = this.#files.get(message.file);
@@ -186,7 +190,7 @@ export class FileStore implements Store, LogListener {
     return ref;
   }
 
-  /** Takes in a page that recovery found; false when the file that held it is not there. */
+  /** Takes in a page that recovery found; false when its file is missing. */
   adoptPage(owner: PageOwner, place: PagePlace): boolean {
     if (this.#files.get(place.file) === undefined) return false;
     this.#paging.adopt(owner, place);
@@ -202,11 +206,15 @@ export class FileStore implements Store, LogListener {
     return this.#paging;
   }
 
-  /** The broker has taken over everything: what is not needed any more can go. */
+  /**
+   * To be called when the broker has taken over everything. Files that are not needed any more can
+   * go.
+   */
   restored(): void {
     this.entries.isRestoring = false;
     this.#keeper.sweep();
-    // Every start begins a file: without this, those of a quiet node would be read for ever.
+    // Every start begins a log file. Without this, each start of a quiet node would have one more
+    // to read.
     const isLong = this.recovered.replayedBytes > this.#sizes.snapshotLogBytes ||
       this.recovered.replayedFiles > LOG_FILES_MAX;
     if (isLong) this.#keeper.wantSnapshot();
@@ -305,8 +313,9 @@ export class FileStore implements Store, LogListener {
 
   commit(nowMs: number): void {
     const log = this.#log;
-    // With nothing before it to wait for, whoever waits for a batch that is not written is answered in
-    // this turn. Nobody asks for its number later, when it may lie between numbers that have failed.
+    // No batch before this one waits for the disk. A client that waits for this batch, which is not
+    // written, is answered in this turn. So its number is never asked for later, when it may lie
+    // between numbers that have failed.
     if (this.entries.isMoot && log.isAllDecided) log.forget();
     log.commit(nowMs);
     this.entries.committed();
@@ -348,7 +357,7 @@ export class FileStore implements Store, LogListener {
 
   /** Makes everything safe and closes the folder. */
   close(nowMs: number): Promise<void> {
-    // A last batch that changes nothing: broker time is never to be below what it says.
+    // The last batch changes nothing and says the time: broker time must never be below it.
     this.#log.batch.lastQueueId(0);
     return new Promise((resolve, reject) => {
       this.#log.close(nowMs, (error) => {
@@ -362,7 +371,7 @@ export class FileStore implements Store, LogListener {
     });
   }
 
-  /** Closes without writing: the node has failed and will recover. */
+  /** Closes without writing. The node has failed and will recover. */
   abandon(): void {
     this.#log.abandon();
     this.#closeFiles();

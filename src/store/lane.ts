@@ -1,7 +1,7 @@
-// The ready index of one priority of one queue: a list of chunks in order of position, and in front of
-// it the messages that were requeued at the place they had before. Implements ReadyLane for broker/; it
-// holds body references only and never opens a record. Where the store pages, chunks in the middle of
-// a long list may stand for pages on disk, which have to be read before the head gets there.
+// The ready index of one priority of one queue: a list of chunks in order of position, and in front
+// of it the messages that were requeued at their old positions. Implements ReadyLane for broker/.
+// It holds body references only and never opens a record. In a store that pages, chunks in the
+// middle of a long list may stand for pages on disk, which must be read before the head gets there.
 //
 //   requeued (heap) │ chunk → chunk → page → page → … → page → chunk
 //                     head                                      tail
@@ -26,16 +26,16 @@ import {
 import { RequeuedHeap } from "./requeued_heap.ts";
 import { TakenLane } from "./taken_lane.ts";
 
-// The first chunks are what is delivered next, the last one is being filled.
+// The first chunks are delivered next, and the last one is being filled: none of them is cold.
 const HEAD_CHUNKS = 2;
 // How far pages are read ahead of the head, in chunks and in bytes.
 const AHEAD_CHUNKS = 8;
 const AHEAD_BYTES = 1024 * 1024;
 
-/** Told how the memory of a lane changes, in bytes. */
+/** Is told each change of a lane's memory, in bytes. */
 export type MemoryAccount = (deltaBytes: number) => void;
 
-/** A lane whose index is in memory but for its pages. */
+/** A lane. Its index is in memory, except for its pages. */
 export class Lane implements ReadyLane, PageSource {
   messageCount = 0;
   headRef = 0;
@@ -46,11 +46,11 @@ export class Lane implements ReadyLane, PageSource {
   nextPosition = 1;
   #first: LaneChunk | null = null;
   #last: LaneChunk | null = null;
-  /** A chunk behind which there is no page; it may have been read meanwhile. */
+  /** The last chunk that stood for a page; the page may have been read meanwhile. */
   #lastPage: LaneChunk | null = null;
   #chunkCount = 0;
   #pageCount = 0;
-  /** Whether anything in a chunk may expire. */
+  /** Whether a message in a chunk may expire. */
   #hasExpiry = false;
   #requeued: RequeuedHeap | null = null;
   readonly #pool: ChunkPool;
@@ -58,7 +58,7 @@ export class Lane implements ReadyLane, PageSource {
   readonly #pages: LanePages | null;
   readonly queueId: number;
 
-  /** `paging.pages` reads and writes pages; null where everything stays in memory. */
+  /** `paging.pages` reads and writes pages; null in a store that keeps everything in memory. */
   constructor(
     pool: ChunkPool,
     account: MemoryAccount,
@@ -85,7 +85,8 @@ export class Lane implements ReadyLane, PageSource {
     if (last === null || last.tail === last.capacity) return this.#openChunk();
     const skipped = this.nextPosition - last.base - last.tail;
     if (skipped === 0) return last;
-    // Recovery skips positions; a chunk implies its own, so those become holes.
+    // Recovery skips positions. A chunk implies the positions of its slots, so skipped ones become
+    // holes.
     if (skipped < 0 || last.tail + skipped >= last.capacity) return this.#openChunk();
     last.refs.fill(0, last.tail, last.tail + skipped);
     last.tail += skipped;
@@ -103,7 +104,7 @@ export class Lane implements ReadyLane, PageSource {
   head(waiter: ReadWaiter): number {
     const requeued = this.#requeued;
     if (requeued !== null && requeued.count > 0) {
-      // A position that was out for delivery is smaller than any that never was.
+      // A requeued position is smaller than any position that was never out for delivery.
       this.headRef = requeued.refAt(0);
       this.headPosition = requeued.positionAt(0);
       this.headEntry = requeued.entryAt(0);
@@ -160,7 +161,8 @@ export class Lane implements ReadyLane, PageSource {
     return expired;
   }
 
-  // It is looked at again when it has been read; one that cannot be read is not asked for every time.
+  // The chunk is looked at again when it has been read. A page that cannot be read is not asked for
+  // again each time.
   #loadExpired(chunk: LaneChunk, page: Page, waiter: ReadWaiter): void {
     chunk.expiryMinMs = Infinity;
     page.waiter = waiter;
@@ -209,7 +211,7 @@ export class Lane implements ReadyLane, PageSource {
     return this.#chunkCount;
   }
 
-  /** Appends a page that was there before the node started; positions must rise. */
+  /** Appends a page from before the start of the node. Positions must rise. */
   pushPage(page: Page): void {
     const chunk = new LaneChunk(0);
     chunk.turnInto(page);
@@ -228,7 +230,7 @@ export class Lane implements ReadyLane, PageSource {
 
   #coldChunks(max: number): LaneChunk[] {
     const found: LaneChunk[] = [];
-    // While a lane grows, what is cold is what was filled since the last time.
+    // While a lane grows, the chunks that were filled since the last look are cold.
     let chunk = this.#lastPage?.page == null ? null : this.#lastPage.next;
     for (; chunk !== null && chunk !== this.#last && found.length < max; chunk = chunk.next) {
       if (isCold(chunk)) found.push(chunk);
@@ -243,7 +245,7 @@ export class Lane implements ReadyLane, PageSource {
     return found.slice(-max).reverse();
   }
 
-  // The tail before the head.
+  // Tries the tail first and the head last.
   spareStretch(messagesMin: number): ChunkStretch | null {
     for (const chunk of [this.#last, this.#first?.next, this.#first]) {
       if (chunk == null || chunk.tail - chunk.head < messagesMin) continue;
@@ -252,7 +254,7 @@ export class Lane implements ReadyLane, PageSource {
     return null;
   }
 
-  /** The messages of `chunk` are in `pages`, which take its place; they must be in order. */
+  /** Puts `pages`, which hold the messages of `chunk` in order, in its place. */
   pagedOut(chunk: LaneChunk, pages: readonly Page[]): void {
     const isLast = chunk === this.#last;
     this.#account(-chunk.memoryBytes);
@@ -353,7 +355,7 @@ export class Lane implements ReadyLane, PageSource {
     this.#account(-chunk.memoryBytes);
     this.#first = chunk.next;
     if (chunk.next === null) this.#last = null;
-    // It may stand in another lane next.
+    // The chunk may be used by another lane next.
     if (chunk === this.#lastPage) this.#lastPage = null;
     this.#chunkCount--;
     if (chunk.aheadBytes > 0) this.#pages!.aheadBytes -= chunk.aheadBytes;
@@ -384,7 +386,7 @@ export class Lane implements ReadyLane, PageSource {
   }
 }
 
-// Whether a chunk may be written to pages; what was read ahead is wanted in memory.
+// Whether a chunk may be written to pages. Messages that were read ahead stay in memory.
 function isCold(chunk: LaneChunk): boolean {
   return chunk.page === null && chunk.draft === null && chunk.aheadBytes === 0;
 }

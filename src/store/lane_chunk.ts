@@ -1,8 +1,8 @@
-// A run of adjacent positions of one lane, as flat arrays. Lane links chunks from its head to its tail;
-// a chunk knows nothing of other chunks. Positions are implied: slot i holds position `base + i`, and
-// ref 0 is a hole (taken, dropped or expired). A chunk whose messages are in a page on disk has no
-// slots. Emptied chunks go back to a pool that all lanes share, so that an empty queue owns no buffer
-// and a busy one allocates none.
+// Adjacent positions of one lane, as flat arrays. A lane links chunks from its head to its tail; a
+// chunk knows no other chunk. Positions are implied: slot i holds position `base + i`, and ref 0 is
+// a hole (taken, dropped or expired). A chunk whose messages are in a page on disk has no slots.
+// Empty chunks go to a pool that all lanes share, so that an empty queue owns no buffer and a busy
+// one allocates none.
 
 import { type LoadedMessages, type Page, PAGE_BYTES } from "./page.ts";
 import type { EntryVisitor } from "./port.ts";
@@ -12,7 +12,7 @@ const LARGE_SLOTS = 1024;
 const POOLED_CHUNKS_MAX = 64;
 const NO_SLOTS = new Uint32Array(0);
 
-/** Adjacent positions; a lane's first chunk is small, because most queues stay short. */
+/** Adjacent positions. The first chunk of a lane is small, because most queues stay short. */
 export class LaneChunk {
   /** Position of slot 0. */
   base = 0;
@@ -20,20 +20,25 @@ export class LaneChunk {
   capacity: number;
   refs: Uint32Array;
   entries: Uint32Array;
-  /** Made when the first message with an expiry comes. */
+  /** Null until the first message with an expiry comes. */
   expiries: Float64Array | null = null;
-  /** No message here expires before this; it may have left already. */
+  /**
+   * No message in the chunk expires before this, ms. The message that set it may have left already.
+   */
   expiryMinMs = Infinity;
   /** First slot that may hold a message. */
   head = 0;
   /** Slots used so far. */
   tail = 0;
   next: LaneChunk | null = null;
-  /** Where the messages are when they are not here. */
+  /** The page that holds the messages when they are not in memory. */
   page: Page | null = null;
-  /** What is being written of it to a page; whoever takes a message out of the middle sets it to null. */
+  /**
+   * Set while the chunk is written to a page. Code that takes a message out of the middle sets it
+   * to null.
+   */
   draft: object | null = null;
-  /** Bytes of the page it was read from, because they are wanted next; 0 for any other. */
+  /** Bytes of the page from which the chunk was read ahead; 0 for any other chunk. */
   aheadBytes = 0;
 
   constructor(slotCount: number) {
@@ -42,7 +47,7 @@ export class LaneChunk {
     this.entries = slotCount === 0 ? NO_SLOTS : new Uint32Array(slotCount);
   }
 
-  /** Bytes of the arrays, or of what stands for a page. */
+  /** Bytes of the arrays, or of the page in memory. */
   get memoryBytes(): number {
     if (this.page !== null) return PAGE_BYTES;
     return this.refs.length * (this.expiries === null ? 8 : 16);
@@ -55,7 +60,10 @@ export class LaneChunk {
     if (expiryMs < this.expiryMinMs) this.expiryMinMs = expiryMs;
   }
 
-  /** Gives up to `max` messages with expiry at or before `nowMs` to `visit` and says how many. */
+  /**
+   * Removes up to `max` messages with expiry at or before `nowMs`, gives them to `visit` and
+   * returns how many.
+   */
   expire(nowMs: number, max: number, visit: EntryVisitor): number {
     const { refs } = this;
     const expiries = this.expiries!;
@@ -78,7 +86,7 @@ export class LaneChunk {
     return expired;
   }
 
-  /** Takes in messages at their positions; the slots must be in use. */
+  /** Puts messages into the slots of their positions, which must be in use. */
   take(loaded: LoadedMessages): void {
     for (let i = 0; i < loaded.count; i++) {
       const index = loaded.positions[i]! - this.base;
@@ -88,12 +96,12 @@ export class LaneChunk {
     }
   }
 
-  /** Takes no more messages. */
+  /** Makes the chunk take no more messages. */
   seal(): void {
     this.capacity = this.tail;
   }
 
-  /** Stands for `page` from now on; the slots are given up as a chunk of their own. */
+  /** Makes the chunk stand for `page`. Returns its slots as a chunk of their own. */
   turnInto(page: Page): LaneChunk {
     const slots = new LaneChunk(0);
     slots.#takeSlots(this);
@@ -107,7 +115,7 @@ export class LaneChunk {
     return slots;
   }
 
-  /** Holds the messages of its page again, which stand in the slots of `loaded`. */
+  /** Gives the chunk the messages of its page again, from the slots of `loaded`. */
   fill(loaded: LaneChunk): void {
     this.page!.chunk = null;
     this.page = null;
@@ -126,7 +134,7 @@ export class LaneChunk {
   }
 }
 
-/** Chunks that no lane uses at the moment. */
+/** A pool of chunks that no lane uses. */
 export class ChunkPool {
   readonly #smallSlots: number;
   readonly #largeSlots: number;
@@ -138,7 +146,7 @@ export class ChunkPool {
     this.#largeSlots = largeSlots;
   }
 
-  /** A chunk whose slot 0 is `base`; small for a lane that has no other. */
+  /** Returns a chunk whose slot 0 is `base`. The first chunk of a lane is small. */
   take(base: number, isFirst: boolean): LaneChunk {
     const pooled = (isFirst ? this.#small : this.#large).pop();
     const chunk = pooled ?? new LaneChunk(isFirst ? this.#smallSlots : this.#largeSlots);
@@ -146,7 +154,7 @@ export class ChunkPool {
     return chunk;
   }
 
-  /** A chunk whose slots for `slotCount` positions from `base` on are used, and empty. */
+  /** Returns a chunk whose slots for `slotCount` positions from `base` on are in use and empty. */
   takeUsed(base: number, slotCount: number): LaneChunk {
     const chunk = slotCount > this.#largeSlots
       ? new LaneChunk(slotCount)
@@ -157,7 +165,7 @@ export class ChunkPool {
     return chunk;
   }
 
-  /** Takes back a chunk; its lane must not touch it again. */
+  /** Takes a chunk back. Its lane must not touch it again. */
   give(chunk: LaneChunk): void {
     const slotCount = chunk.refs.length;
     chunk.draft = null;

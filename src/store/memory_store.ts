@@ -1,5 +1,5 @@
-// The store that keeps everything in memory: an arena of records and lanes of typed arrays. Used by
-// default when the broker is embedded and by the tests; every batch is safe as soon as it ends, and
+// The store that keeps everything in memory: an arena of records and lanes of typed arrays. An
+// embedded broker uses it by default, and the tests do. Every batch is safe as soon as it ends, and
 // every record is resident. It decides nothing about messages.
 
 import { Arena } from "./arena.ts";
@@ -27,7 +27,7 @@ export class MemoryStore implements Store {
   readonly delayedPages = null;
   readonly isReadOnly = false;
   readonly isDiskLow = false;
-  /** Never called: nothing here finishes later. */
+  /** Never called, because nothing here finishes later. */
   onWake: () => void = () => {};
   #openBatch = 1;
   #laneBytes = 0;
@@ -42,8 +42,8 @@ export class MemoryStore implements Store {
   };
 
   /**
-   * `entries` receives the state entries of every batch, for whoever wants to check or ship them. More
-   * than `heldBytesMax` is held only if that many bytes are alive.
+   * `entries` receives the state entries of every batch, so that a caller can check or ship them.
+   * The store holds more than `heldBytesMax` only if that many bytes are alive.
    */
   constructor(options: { entries?: EntrySink; heldBytesMax?: number } = {}) {
     this.entries = options.entries ?? null;

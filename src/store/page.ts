@@ -1,17 +1,19 @@
-// A page: messages of one queue that are on a disk only, and what is known of them in memory. Adjacent
-// ready messages, which a lane keeps between its chunks, or delayed ones that wake at about the same
-// time. The pager writes pages, the page loader reads them; a page knows where it lies and never reads
-// anything itself.
+// A page: messages of one queue that are on a disk only, and the facts in memory about them. A page
+// holds adjacent ready messages, which a lane keeps between its chunks, or delayed messages that
+// wake at about the same time. The pager writes pages and the page loader reads them. A page knows
+// where it lies and never reads anything itself.
 
 import type { LaneChunk } from "./lane_chunk.ts";
 import type { ReadWaiter } from "./port.ts";
 
-/** What a delayed message takes of memory beside its record: its row, its timer, its delay. */
+/**
+ * Bytes of memory that a delayed message takes beside its record: its row, its timer, its delay.
+ */
 export const DELAYED_BYTES = 88;
-/** What a page takes of memory. */
+/** Bytes of memory that a page takes. */
 export const PAGE_BYTES = 400;
 
-/** Where a page lies and what is in it, as the log says it too. */
+/** The place and content of a page. The log says the same about it. */
 export interface PagePlace {
   file: number;
   offset: number;
@@ -23,39 +25,42 @@ export interface PagePlace {
   first: number;
   /** Position of its last message. */
   last: number;
-  /** Messages that come back after a restart, */
+  /** Messages in the page that come back after a restart. */
   count: number;
-  /** and the bytes of their bodies. */
+  /** Bytes of the bodies of these messages. */
   bodyBytes: number;
-  /** No ready message in it expires before this. */
+  /** No ready message in the page expires before this, ms. */
   expiryMinMs: number;
   /** Null for a page of ready messages. */
   delays: PageDelays | null;
 }
 
-/** What is known of delayed messages in a page. */
+/** Facts about the delayed messages in a page. */
 export interface PageDelays {
-  /** None of them is due or expires before this, */
+  /** No message in the page is due or expires before this, ms. */
   wakeMinMs: number;
-  /** and none after this. */
+  /** Every message in the page is due or expires by this time, ms. */
   wakeMaxMs: number;
-  /** No delay of theirs has a higher number. */
+  /** The highest delay number in the page. */
   lastNumber: number;
 }
 
-/** It is on disk only. */
+/** State of a page: on disk only. */
 export const PAGE_STORED = 0;
-/** It is being read. */
+/** State of a page: being read. */
 export const PAGE_LOADING = 1;
-/** Its messages are in memory again, or gone. */
+/** State of a page: its messages are in memory again, or gone. */
 export const PAGE_GONE = 2;
 
-/** Whose messages are in a page: a lane, or the delayed messages of a queue. */
+/** The owner of a page: a lane, or the delayed messages of a queue. */
 export interface PageOwner {
   readonly queueId: number;
-  /** Takes a page that was there before the node started. */
+  /** Takes a page from before the start of the node. */
   pushPage(page: Page): void;
-  /** The messages of a page are in memory again. `isAhead`: they are the next to be delivered. */
+  /**
+   * Takes the messages of a page, which are in memory again. `isAhead`: they are the next to be
+   * delivered.
+   */
   pagedIn(page: Page, loaded: LoadedMessages, isAhead: boolean): void;
 }
 
@@ -63,16 +68,19 @@ export interface PageOwner {
 export class Page {
   readonly owner: PageOwner;
   readonly place: PagePlace;
-  /** All messages in it; transient ones are in a page of this start of the node only. */
+  /**
+   * All messages in the page. Only a page that this start of the node has written has transient
+   * ones.
+   */
   readonly count: number;
   readonly bodyBytes: number;
-  /** Whether messages that do not survive a restart are among `count`. */
+  /** Whether `count` includes messages that do not survive a restart. */
   readonly hasTransient: boolean;
   /** `PAGE_STORED`, `PAGE_LOADING` or `PAGE_GONE`. */
   state = PAGE_STORED;
-  /** The chunk that stands for it in its lane. */
+  /** The chunk that stands for the page in its lane. */
   chunk: LaneChunk | null = null;
-  /** Who is told when it has been read: its queue. */
+  /** The queue, which is told when the page has been read. */
   waiter: ReadWaiter | null = null;
 
   constructor(
@@ -87,7 +95,7 @@ export class Page {
     this.hasTransient = held.hasTransient;
   }
 
-  /** Whether the log knows it. */
+  /** Whether the log knows the page. */
   get isLogged(): boolean {
     return this.place.count > 0;
   }
@@ -100,95 +108,100 @@ export interface LoadedMessages {
   readonly positions: Float64Array;
   readonly entries: Uint32Array;
   readonly bodyBytes: Uint32Array;
-  /** When each expires in its queue; Infinity when it does not. */
+  /** The time at which each message expires in its queue, ms; Infinity when it does not. */
   readonly endsMs: Float64Array;
-  /** When each delay ends, */
+  /** The time at which each delay ends, ms; 0 for a ready message. */
   readonly duesMs: Float64Array;
-  /** and its number; 0 where nothing is delayed. */
+  /** The number of each delay; 0 for a ready message. */
   readonly delayNumbers: Float64Array;
 }
 
-/** A message on its way into a page. */
+/** A message that is being written to a page. */
 export interface PagedMessage {
   ref: number;
   position: number;
   entry: number;
-  /** When it expires in its queue; Infinity when it does not. */
+  /** The time at which the message expires in its queue, ms; Infinity when it does not. */
   endMs: number;
-  /** When its delay ends, and the number of that; 0 for a ready one. */
+  /** The time at which its delay ends, ms; 0 for a ready message. */
   dueMs: number;
   delayNumber: number;
 }
 
-/** A message to be filled in. */
+/** Returns an empty message, to be filled in. */
 export function emptyPagedMessage(): PagedMessage {
   return { ref: 0, position: 0, entry: 0, endMs: Infinity, dueMs: 0, delayNumber: 0 };
 }
 
 /**
- * Messages that may be written to pages together. They stay where they are meanwhile: if any of them has
- * left before the pages are safe, what was written does not count.
+ * Messages that may be written to pages together. They stay where they are meanwhile. If any of
+ * them has left before the pages are safe, the pages do not count.
  */
 export interface Stretch {
   readonly source: PageSource;
-  /** Memory that is free when it is gone, beside that of records, bytes. */
+  /** Bytes of memory that become free with the stretch, beside those of its records. */
   readonly memoryBytes: number;
-  /** Visits its messages by rising position; the object is reused. */
+  /** Visits the messages by rising position. The object is reused. */
   each(visit: (message: PagedMessage) => void): void;
-  /** It is being written from now on; false when it is not what it was when it was found. */
+  /** Marks the stretch as being written; false when it has changed since it was found. */
   begin(): boolean;
-  /** Whether its messages are all as they were when it began. */
+  /** Whether all messages are still as they were at `begin`. */
   isWhole(): boolean;
-  /** It was not written, or for nothing: it may be found again. */
+  /** Ends the writing without a result: the stretch may be found again. */
   abandon(): void;
   /**
-   * It cannot be written because of a message, if that is still there: not to be found again. Reference
-   * 0: because it is empty.
+   * Marks the stretch as unwritable because of one message, as long as that message is in it.
+   * Reference 0: because the stretch is empty.
    */
   refuse(ref: number, position: number): void;
-  /** Its messages are in `pages`, and those have all of them. */
+  /** Replaces the messages by `pages`, which hold all of them. */
   pagedOut(pages: readonly Page[]): void;
 }
 
-/** Has messages that may be written to pages. */
+/** An owner of messages that may be written to pages. */
 export interface PageSource extends PageOwner {
-  /** How much of it is in memory, in pages; who has most gives up some first. */
+  /** Memory of the source, in pages. The source with the most gives up messages first. */
   readonly chunkCount: number;
-  /** Up to `max` stretches that are needed last, in the order in which to write them. */
+  /** Returns up to `max` stretches that are needed last, in the order in which to write them. */
   coldStretches(max: number, nowMs: number): Stretch[];
-  /** Any stretch of at least `messagesMin` messages, for a source that has no cold one; or null. */
+  /**
+   * Returns any stretch of at least `messagesMin` messages, for a source without a cold one; or
+   * null.
+   */
   spareStretch(messagesMin: number, nowMs: number): Stretch | null;
 }
 
-/** What an owner of pages asks of its store. */
+/** The part of a store that owners of pages use. */
 export interface Pages {
-  /** Reads a page, if it is not being read already; `pagedIn` follows in a later turn. */
+  /** Reads a page, unless it is being read already. `pagedIn` follows in a later turn. */
   load(page: Page, isAhead: boolean): void;
-  /** The owner has given a page up without reading it. */
+  /** Drops a page that its owner has given up without reading it. */
   drop(page: Page): void;
-  /** The source has more in memory than is needed next. */
+  /** Is told that a source has more in memory than is needed next. */
   grown(source: PageSource): void;
 }
 
-/** What a lane that pages asks of its store. */
+/** The part of a store that a lane with pages uses. */
 export interface LanePages extends Pages {
-  /** Bytes of pages read ahead that no head has passed yet, over all lanes, which count them. */
+  /**
+   * Bytes of pages that were read ahead and that no head has passed yet. All lanes count into it.
+   */
   aheadBytes: number;
-  /** More than this is not read ahead. */
+  /** The most bytes that may be read ahead. */
   readonly aheadBytesMax: number;
 }
 
-/** What the delayed messages of a queue ask of a store that pages. */
+/** The part of a store that the delayed messages of a queue use, if it pages. */
 export interface DelayedPages extends Pages {
-  /** Delayed messages in memory, over all queues, which count them. */
+  /** Delayed messages in memory. All queues count into it. */
   delayedCount: number;
-  /** Messages in a page, */
+  /** The most messages in a page. */
   readonly messagesMax: number;
-  /** and bytes of their bodies. */
+  /** The most bytes of bodies in a page. */
   readonly bodyBytesMax: number;
-  /** A page is read so long before the first of its messages wakes, ms. */
+  /** How long before the first of its messages wakes a page is read, ms. */
   readonly leadMs: number;
-  /** The source may have something to write. */
+  /** Registers a source that may have messages to write. */
   open(source: PageSource): void;
   close(source: PageSource): void;
 }

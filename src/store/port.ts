@@ -1,6 +1,6 @@
-// The store port: where message bytes, ready positions and state entries live. broker/ talks only to
-// these interfaces; the memory store implements them here and a file store adds files behind the same
-// names (ARCHITECTURE.md "The store"). A store never decides what happens to a message.
+// The store port: where message bytes, ready positions and state entries live. broker/ talks only
+// to these interfaces. The memory store implements them here, and a file store implements them with
+// files (ARCHITECTURE.md "The store"). A store never decides what happens to a message.
 
 import type { DelayedPages } from "./page.ts";
 
@@ -22,12 +22,12 @@ export const ENTRY_COUNT_MASK = 0x3fffffff;
 export const HEAD_READY = 1;
 /** The lane holds no ready message. */
 export const HEAD_EMPTY = 0;
-/** The head exists but its bytes are being read; the waiter is told in a later turn. */
+/** The head exists but its bytes are being read. The waiter is told in a later turn. */
 export const HEAD_PENDING = 2;
 
 /**
- * One message as the publish path hands it over: ranges into buffers owned by someone else, copied
- * once by {@link Store.append}. The object is reused; nothing may keep it.
+ * One message as the publish path hands it over: ranges in buffers that others own, copied once by
+ * {@link Store.append}. The object is reused, so no code may keep it.
  */
 export interface MessageSource {
   /** Exchange and routing key as two adjacent AMQP short strings (length octet, bytes). */
@@ -50,7 +50,7 @@ export interface MessageSource {
   expiryMs: number;
 }
 
-/** Where a stored record's parts are, filled by {@link Store.open}; valid until the turn ends. */
+/** The parts of a stored record, filled in by {@link Store.open}; valid until the turn ends. */
 export interface RecordView {
   bytes: Uint8Array;
   addressStart: number;
@@ -65,20 +65,21 @@ export interface RecordView {
   expiryMs: number;
 }
 
-/** Told in a later turn what became of the bytes it asked for. */
+/** Is told, in a later turn, about the bytes that it asked for. */
 export interface ReadWaiter {
-  /** They are resident now. */
+  /** The bytes are resident now. */
   readArrived(): void;
-  /** They cannot be read. */
+  /** The bytes cannot be read. */
   readFailed(error: Error): void;
 }
 
-/** Receives each message a lane gives up while it is swept. */
+/** Receives each message that a lane gives up or shows. */
 export type EntryVisitor = (ref: number, position: number, entry: number) => void;
 
 /**
- * The ready messages of one priority of one queue, in order of position. Positions only grow:
- * a publish or a return from delay takes the next one, an instant requeue takes its old one back.
+ * The ready messages of one priority of one queue, in order of position. Positions only grow: a
+ * publish or a return from delay takes the next position, an instant requeue takes its old one
+ * back.
  */
 export interface ReadyLane {
   readonly messageCount: number;
@@ -88,7 +89,7 @@ export interface ReadyLane {
   nextPosition: number;
   /** Puts a message back at a position it held before. */
   restore(position: number, ref: number, entry: number, expiryMs: number): void;
-  /** Loads the head into the `head*` fields; HEAD_READY, HEAD_EMPTY or HEAD_PENDING. */
+  /** Loads the head into the `head*` fields. Returns HEAD_READY, HEAD_EMPTY or HEAD_PENDING. */
   head(waiter: ReadWaiter): number;
   headRef: number;
   headPosition: number;
@@ -96,24 +97,30 @@ export interface ReadyLane {
   headExpiryMs: number;
   /** Removes the loaded head. */
   shift(): void;
-  /** Earliest expiry of any ready message, ms; may be a lower bound, Infinity when there is none. */
+  /**
+   * Earliest expiry of any ready message, ms. It may be a lower bound; Infinity when no message
+   * expires.
+   */
   nextExpiryMs(): number;
   /**
-   * Removes at most `max` messages with expiry at or before `nowMs`, wherever they stand. Those that
-   * have to be read first are asked for, and the waiter is told in a later turn.
+   * Removes at most `max` messages with expiry at or before `nowMs`, wherever they stand. Messages
+   * that must be read first are asked for, and the waiter is told in a later turn.
    */
   expire(nowMs: number, max: number, visit: EntryVisitor, waiter: ReadWaiter): number;
-  /** Removes everything at once; {@link Store.discard} lets go of it. */
+  /** Removes everything at once. {@link Store.discard} releases the records. */
   takeAll(): TakenMessages;
-  /** Visits up to `max` messages in order without removing them, as far as they are in memory. */
+  /**
+   * Visits up to `max` messages in order without removing them. It ends at the first that is not in
+   * memory.
+   */
   peek(max: number, visit: EntryVisitor): void;
 }
 
 /** Messages that have left a queue all at once. */
 export interface TakenMessages {
-  /** How many they were. */
+  /** How many messages there were. */
   readonly messageCount: number;
-  /** Gives about `max` of those that are in memory to `release`; true when more are left. */
+  /** Gives about `max` messages that are in memory to `release`; true when more are left. */
   releaseSome(max: number, release: (ref: number) => void): boolean;
 }
 
@@ -128,26 +135,33 @@ export type RemovalCause =
   | "deleted";
 
 /**
- * State entries of the open batch, each one change of one message or definition; all entries of a
- * batch are safe together or not at all. Only persistent messages on durable queues and durable
- * definitions are entered. An entry says what is true from now on, so reading one twice does no harm.
+ * State entries of the open batch. Each is one change of one message or definition, and all entries
+ * of a batch are safe together or not at all. Only persistent messages on durable queues and
+ * durable definitions are entered. An entry says what is true from now on, so reading one twice
+ * does no harm.
  */
 export interface EntrySink {
-  /** The record stands at a new position of the queue, ready. */
+  /** The message is ready at a new position of the queue. */
   enqueued(queueId: number, position: number, ref: number): void;
-  /** It is out for delivery; `entry` is what it was delivered with. */
+  /** The message is out for delivery. `entry` is the entry with which it was delivered. */
   delivered(queueId: number, position: number, ref: number, entry: number): void;
-  /** It is ready again at its old position. */
+  /** The message is ready again at its old position. */
   requeued(queueId: number, position: number, ref: number, entry: number): void;
-  /** It is held back until `delay.dueMs`. */
+  /** The message is held back until `delay.dueMs`. */
   delayed(queueId: number, position: number, ref: number, delay: Delay): void;
-  /** It is on its way to the dead-letter exchange; a `removed` follows when it has got there. */
+  /**
+   * The message is on its way to the dead-letter exchange. A `removed` follows when it has got
+   * there.
+   */
   dying(queueId: number, position: number, ref: number, death: Death): void;
-  /** It came back from delay to a new position. */
+  /** The message came back from its delay to a new position. */
   returned(queueId: number, position: number, ref: number, newPosition: number): void;
-  /** It has left the queue for good; `release` follows. */
+  /** The message has left the queue for good. A `release` follows. */
   removed(queueId: number, position: number, ref: number, cause: RemovalCause): void;
-  /** Everything ready or delayed has left the queue, and not what is out or dying; a `discard` follows. */
+  /**
+   * Everything ready or delayed has left the queue; messages that are out or dying stay. A
+   * `discard` follows.
+   */
   purged(queueId: number): void;
   defined(kind: DefinitionKind, key: string, value: unknown): void;
   undefined(kind: DefinitionKind, key: string): void;
@@ -156,23 +170,22 @@ export interface EntrySink {
 /** Why a message goes to the dead-letter exchange. */
 export type DeathCause = "rejected" | "expired" | "maxlen" | "delivery_limit";
 
-/** What a `dying` entry says: why, and the deliveries spent. */
+/** The content of a `dying` entry: the cause, and the deliveries spent. */
 export interface Death {
   reason: DeathCause;
   entry: number;
 }
 
-/** What a `delayed` entry says: when the delay ends and the deliveries spent. */
+/** The content of a `delayed` entry: the end of the delay and the deliveries spent. */
 export interface Delay {
   dueMs: number;
   entry: number;
-  /** Rises with every delay of the node: the order of those that end at the same time. */
+  /** Rises with every delay of the node. It gives the order of delays that end at the same time. */
   number: number;
 }
 
 /**
- * What a definition entry describes; "deleted": a queue that is gone but for dead letters that are still
- * to be published.
+ * The kind of a definition. "deleted" is a deleted queue that still has dead letters to publish.
  */
 export type DefinitionKind = "exchange" | "queue" | "binding" | "deleted";
 
@@ -180,23 +193,26 @@ export type DefinitionKind = "exchange" | "queue" | "binding" | "deleted";
 export interface Store {
   /** Copies a message in and returns its body reference (> 0), held by `holderCount` queues. */
   append(message: MessageSource, holderCount: number): number;
-  /** The queue holds the record no longer; the last holder frees it. */
+  /** Takes the queue from the holders of the record. The last holder frees the record. */
   release(ref: number, queueId: number): void;
-  /** Releases what the queue has given up all at once, a bounded piece a turn; says how much it is. */
+  /**
+   * Releases messages that the queue has given up all at once, a bounded number a turn; returns how
+   * many they are.
+   */
   discard(taken: TakenMessages, queueId: number): number;
-  /** Fills in what is known without the bytes (sizes, flags, times); always answers at once. */
+  /** Fills in the facts that need no bytes (sizes, flags, times). It always answers at once. */
   describe(ref: number, view: RecordView): void;
   /** Points `view` at a record; false when its bytes are not resident (then `request` them). */
   open(ref: number, view: RecordView): boolean;
   /** Asks for the bytes of a record; the waiter is told in a later turn. */
   request(ref: number, waiter: ReadWaiter): void;
-  /** The same for the loaded head of a lane; what stands behind it may be read along. */
+  /** Asks for the bytes of the loaded head of a lane. Messages behind it may be read along. */
   requestHead(lane: ReadyLane, waiter: ReadWaiter): void;
-  /** Makes the ready index of one priority of a queue; an empty one owns no buffer. */
+  /** Makes the ready index of one priority of a queue. An empty index owns no buffer. */
   openLane(queueId: number, lane: number): ReadyLane;
-  /** The queue is gone: its lanes are empty and get nothing any more. */
+  /** Forgets the lanes of a deleted queue, which are empty and get nothing any more. */
   closeLanes(queueId: number): void;
-  /** Where delayed messages may go that are not needed soon; null when everything stays in memory. */
+  /** Pages for delayed messages that are not needed soon; null when everything stays in memory. */
   readonly delayedPages: DelayedPages | null;
   /** State entries of the open batch; null when the store keeps none. */
   readonly entries: EntrySink | null;
@@ -206,36 +222,43 @@ export interface Store {
   readonly isBatchEmpty: boolean;
   /** Bytes of the open batch. */
   readonly openBatchBytes: number;
-  /** Somebody waits for the open batch: it is to be safe soon. */
+  /** Is told that a client waits for the open batch, which should be safe soon. */
   wantSync(): void;
   /** Ends the turn's batch at broker time `nowMs`. */
   commit(nowMs: number): void;
   /** Every batch up to and including this number is decided: safe, unless it has failed. */
   readonly safeBatch: number;
   /**
-   * Every batch up to and including this number is on the disk. Unlike a decided batch, one that has
-   * failed does not count before it has got there all the same.
+   * Every batch up to and including this number is on the disk. A failed batch is decided at once,
+   * but counts here only when it has reached the disk after all.
    */
   readonly storedBatch: number;
   /** The last batch that holds a change of definitions; 0 when none has. */
   readonly definitionBatch: number;
-  /** The last batch that takes a definition back; 0 when none has. */
+  /** The last batch that removes a definition; 0 when none has. */
   readonly undefinitionBatch: number;
-  /** Whether a decided batch failed: what it held must be refused to its publishers. */
+  /** Whether a decided batch failed. Its messages must be refused to their publishers. */
   isFailed(batch: number): boolean;
-  /** Persistent messages cannot be kept at the moment; publishes of them have to be refused. */
+  /** Whether persistent messages cannot be kept at the moment. Their publishes must be refused. */
   readonly isReadOnly: boolean;
-  /** The disk is nearly full: publishers are to be blocked until there is room. */
+  /** Whether the disk is nearly full. Publishers must be blocked until there is room. */
   readonly isDiskLow: boolean;
-  /** Whoever runs turns; told that a sync or a read has finished and a turn should follow. */
+  /**
+   * Called when a sync or a read has finished and a turn should follow. Set by the code that runs
+   * turns.
+   */
   onWake: () => void;
   /** Does a bounded piece of housekeeping; true when more can be done at once. */
   maintain(nowMs: number): boolean;
-  /** Bytes of memory held for messages: arenas, tables, lanes, and what is not on the disk yet. */
+  /**
+   * Bytes of memory held for messages: arenas, tables, lanes, and batches that are not on the disk
+   * yet.
+   */
   readonly memoryBytes: number;
   /**
-   * Bytes of it that messages need: publishers wait for these to become fewer, so whatever counts here
-   * goes with the message, or can be written to the disk. Room that is held for others is no part of it.
+   * Bytes of it that messages need. Publishers wait for these to become fewer, so every byte that
+   * counts here goes with its message or can be written to the disk. Memory that is held in reserve
+   * does not count.
    */
   readonly usedBytes: number;
   /** Bytes of live records. */

@@ -1,6 +1,6 @@
-// A disk that nothing can be changed on: wraps another one for those who only look. What recovery would
-// cut off stays where it is, and recovery does not notice; anything else that would change a file or a
-// name is refused with EROFS.
+// A disk on which nothing can be changed: it wraps another one for code that only reads. A removal
+// or a sync of names does nothing, so recovery runs as usual and its cuts are not made. Any other
+// change of a file or a name is refused with EROFS.
 
 import { DiskError, type FileHandle, type FileSystem, type OpenMode } from "./file_system.ts";
 
@@ -54,7 +54,7 @@ export class ReadOnlyFileSystem implements FileSystem {
   }
 }
 
-/** A file opened for changes that will not happen. */
+/** A file that is opened for changes but refuses them. */
 class ReadOnlyHandle implements FileHandle {
   readonly #inner: FileHandle;
 

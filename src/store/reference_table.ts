@@ -1,7 +1,7 @@
 // Body references: small integers that name records wherever they lie. The arena looks every record
-// up here, so that moving one means changing one place. References are reused, last freed first, and
-// the table is given back when nothing is alive; it never reads a record. It grows by chunks, which do
-// not have to be copied.
+// up here, so that moving a record changes only one place. References are reused, last freed first.
+// The table never reads a record. It grows by chunks, which are never copied, and its memory is
+// given back when no record is alive.
 //
 //   ref   1        2        3        …
 //   block [ 0    ] [ 0    ] [ free ]     index of the arena block
@@ -9,7 +9,7 @@
 
 import { assert } from "../lib/assert.ts";
 
-/** Bytes of a place in the table. */
+/** Bytes of a reference in the table. */
 export const REFERENCE_BYTES = 8;
 /** References in a chunk: a power of two. */
 const CHUNK_REFS = 16_384;
@@ -45,7 +45,7 @@ export class ReferenceTable {
     return this.#chunks[ref >>> CHUNK_SHIFT]!;
   }
 
-  /** Takes a reference out of the free ones. */
+  /** Returns a free reference and marks it as used. */
   allocate(): number {
     this.#count++;
     const free = this.#firstFree;
@@ -61,7 +61,7 @@ export class ReferenceTable {
     return ref;
   }
 
-  /** Says where the record of `ref` lies. */
+  /** Sets the place of the record of `ref`. */
   place(ref: number, block: number, at: number): void {
     const chunk = this.#chunkOf(ref);
     chunk.block[ref & CHUNK_MASK] = block;

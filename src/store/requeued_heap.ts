@@ -1,9 +1,9 @@
-// Messages that came back to a position they held before: the exceptions in front of a lane's chunks,
-// smallest position first. Lane owns one while it needs it; an instant requeue is rare, so a
-// binary heap over flat arrays is enough.
+// Messages that came back to their old positions and stand in front of a lane's chunks, smallest
+// position first. A lane owns a heap while it needs one. An instant requeue is rare, so a binary
+// heap over flat arrays is enough.
 
 const CAPACITY_MIN = 16;
-// So many of the first are looked for one by one, more by sorting all.
+// Up to this many, the first messages are looked for one by one; more are found by sorting all.
 const FEW_MAX = 512;
 const SORTED_MAX = 16_384;
 
@@ -14,7 +14,9 @@ export class RequeuedHeap {
   #ref = new Uint32Array(CAPACITY_MIN);
   #entry = new Uint32Array(CAPACITY_MIN);
   count = 0;
-  /** No message here expires before this; it may have left already. */
+  /**
+   * No message in the heap expires before this, ms. The message that set it may have left already.
+   */
   expiryMinMs = Infinity;
 
   /** Bytes of the arrays. */
@@ -55,7 +57,7 @@ export class RequeuedHeap {
     if (expiryMs < this.expiryMinMs) this.expiryMinMs = expiryMs;
   }
 
-  /** Removes any message and says which; of use to whoever wants to be rid of all. */
+  /** Removes any message and returns its reference, for a caller that removes all. */
   takeLast(): number {
     return this.#ref[--this.count]!;
   }
@@ -76,7 +78,7 @@ export class RequeuedHeap {
       const indexes = Array.from({ length: this.count }, (_, index) => index);
       return this.#sorted(indexes).slice(0, max);
     }
-    // Nothing is smaller than what stands above it: the next one stands below one of those before.
+    // No message is smaller than its parent, so the next smallest is a child of one taken before.
     const taken: number[] = [];
     const next = [0];
     while (taken.length < max) {
@@ -104,13 +106,14 @@ export class RequeuedHeap {
   /** Takes out every message with expiry at or before `nowMs`, at most `max`, in order. */
   expire(nowMs: number, max: number, visit: (index: number) => void): number {
     let taken = 0;
-    // What came back together mostly expires in its order: nothing has to be looked for.
+    // Messages that came back together mostly expire in their order, so the first ones can simply
+    // be taken.
     while (taken < max && this.count > 0 && this.#expiry[0]! <= nowMs) {
       visit(0);
       this.shift();
       taken++;
     }
-    // More of them are found the next time.
+    // A later call finds the rest.
     if (taken === max || this.count === 0) return taken;
     return taken + this.#expireScattered(nowMs, max - taken, visit);
   }
@@ -120,7 +123,8 @@ export class RequeuedHeap {
     for (let index = 0; index < this.count; index++) {
       if (this.#expiry[index]! <= nowMs) expired.push(index);
     }
-    // So many that sorting them would take long leave as they stand here, which is nearly their order.
+    // Sorting very many would take long. They leave in the order of the heap, which is nearly
+    // sorted.
     const isMany = expired.length > SORTED_MAX;
     const due = isMany ? expired.slice(0, max) : this.#sorted(expired).slice(0, max);
     for (const index of isMany ? this.#sorted(due) : due) visit(index);
@@ -135,7 +139,8 @@ export class RequeuedHeap {
   #remove(indexes: Set<number>): void {
     const total = this.count;
     this.count = 0;
-    // Pushing in heap order never overtakes the read index: each kept message moves to the front.
+    // Each kept message moves toward the front, so a push never overwrites a message that is still
+    // to be read.
     for (let index = 0; index < total; index++) {
       if (indexes.has(index)) continue;
       this.push(

@@ -1,5 +1,5 @@
-// What a lane held when it was purged: messages that are gone for everybody, but whose records are still
-// to be released. A lane makes one, the store's Discards work it off piece by piece, so that millions of
+// The messages of a lane that was purged. They have left the queue, but their records are still to
+// be released. A lane makes one, and Discards works it off piece by piece, so that millions of
 // messages do not make one long turn.
 
 import type { ChunkPool, LaneChunk } from "./lane_chunk.ts";
@@ -8,10 +8,10 @@ import { type LanePages, PAGE_GONE } from "./page.ts";
 import type { TakenMessages } from "./port.ts";
 import type { RequeuedHeap } from "./requeued_heap.ts";
 
-// Giving a page up costs as much as some messages.
+// Dropping a page costs as much as dropping this many messages.
 const PAGE_COST = 16;
 
-/** What a {@link TakenLane} is made of. */
+/** The parts of a {@link TakenLane}. */
 export interface TakenLaneParts {
   messageCount: number;
   first: LaneChunk | null;
@@ -30,7 +30,7 @@ export class TakenLane implements TakenMessages {
   #chunk: LaneChunk | null;
   #requeued: RequeuedHeap | null;
 
-  /** Nothing reads or writes pages of the chunks from here on. */
+  /** From here on no code reads or writes pages of these chunks. */
   constructor(parts: TakenLaneParts) {
     this.messageCount = parts.messageCount;
     this.#pool = parts.pool;

@@ -1,6 +1,6 @@
 // Unsigned integers in as few bytes as they need: seven bits a byte, the lowest first, the top bit
 // set in all but the last (LEB128). The store writes counts, positions and lengths with it; doubles
-// up to 2^53 - 1 fit in eight bytes. Nothing is allocated, no bit operation loses a high bit.
+// up to 2^53 - 1 fit in eight bytes. It allocates nothing, and no bit operation loses a high bit.
 //
 //   300 = 0b10_0101100  →  1 0101100 | 0 0000010
 
@@ -13,16 +13,16 @@ export const VARINT_BYTES_MAX = 8;
 const TWO_POW_28 = 0x1000_0000;
 const TWO_POW_31 = 0x8000_0000;
 
-/** Bytes that hold something else than the numbers expected there. */
+/** The bytes are not the numbers that are expected there. */
 export class VarintError extends Error {
-  /** Creates the error; `message` says what was found. */
+  /** Creates the error. `message` says what was found. */
   constructor(message: string) {
     super(message);
     this.name = "VarintError";
   }
 }
 
-/** How many bytes {@linkcode putVarint} writes for `value`. */
+/** Returns how many bytes {@linkcode putVarint} writes for `value`. */
 export function varintByteCount(value: number): number {
   let byteCount = 1;
   for (let bound = 128; value >= bound; bound *= 128) byteCount++;
@@ -30,8 +30,8 @@ export function varintByteCount(value: number): number {
 }
 
 /**
- * Writes `value`, an integer from 0 to 2^53 - 1, at `at` and returns the offset behind it; the caller
- * has made room.
+ * Writes `value`, an integer from 0 to 2^53 - 1, at `at` and returns the offset behind it. The
+ * caller has made room.
  */
 export function putVarint(bytes: Uint8Array, at: number, value: number): number {
   if (value >= TWO_POW_31) {
@@ -56,12 +56,12 @@ export function writeVarint(writer: ByteWriter, value: number): void {
   writer.byteCount = putVarint(writer.bytes, writer.byteCount, value);
 }
 
-/** Reads numbers one after the other from `bytes[at, end)`; reusable by {@linkcode reset}. */
+/** Reads numbers one after the other from `bytes[at, end)`. {@linkcode reset} makes it reusable. */
 export class VarintReader {
   bytes: Uint8Array;
   /** Where the next number begins. */
   at: number;
-  /** Where the numbers end; nothing at or behind it is read. */
+  /** Where the numbers end. No byte at or behind it is read. */
   end: number;
 
   /** Creates a reader of `bytes[at, end)`. */
@@ -84,7 +84,7 @@ export class VarintReader {
   }
 
   /**
-   * The next number.
+   * Returns the next number.
    * @throws VarintError when it is cut short or larger than 2^53 - 1; `at` is where it began
    */
   next(): number {
@@ -93,7 +93,7 @@ export class VarintReader {
     if (at >= end) throw truncated(this.at, end);
     let byte = bytes[at++]!;
     let value = byte & 0x7f;
-    // Up to 28 bits as integers, which is nearly every number; the rest as doubles.
+    // Numbers of up to 28 bits, which nearly all are, are read as integers; larger ones as doubles.
     for (let shift = 7; byte > 0x7f && shift < 28; shift += 7) {
       if (at >= end) throw truncated(this.at, end);
       byte = bytes[at++]!;

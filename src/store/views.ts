@@ -1,5 +1,5 @@
-// Makes the two reusable structs of the store port, empty: what goes in and what is looked at. Owners
-// keep one each and point it at bytes for the duration of one call.
+// Makes the two reusable structs of the store port, empty: a message to append and a view of a
+// record. Owners keep one each and point it at bytes for the duration of one call.
 
 import { EMPTY_BYTES } from "../lib/bytes.ts";
 import type { MessageSource, RecordView } from "./port.ts";

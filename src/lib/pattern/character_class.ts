@@ -1,5 +1,5 @@
-// Sets of characters that have a letter of their own in patterns, and how membership is asked. Used by
-// the parser and, once per character of a text, by the matcher.
+// Sets of characters that patterns name by a letter, and the test of membership. The parser uses
+// them, and the matcher once per character of a text.
 
 import type { CharacterSet } from "./program.ts";
 
@@ -10,7 +10,7 @@ const SPACE: readonly (readonly [number, number])[] = [[9, 13], [32, 32], [160, 
 /** Everything but a line break. */
 export const DOT: CharacterSet = { ranges: [[10, 10]], isNegated: true };
 
-/** The set of `\d`, `\w`, `\s` and their opposites, or undefined for another letter. */
+/** Returns the set of `\d`, `\w`, `\s` and their opposites, or undefined for another letter. */
 export function classEscape(letter: string): CharacterSet | undefined {
   switch (letter) {
     case "d":
@@ -35,7 +35,7 @@ export function holds(set: CharacterSet, codePoint: number): boolean {
   return set.isNegated;
 }
 
-/** Whether a character belongs to words, for `\b`; undefined is the outside of the text. */
+/** Whether a character belongs to words, for `\b`. Undefined stands for the outside of the text. */
 export function isWordCharacter(codePoint: number | undefined): boolean {
   return codePoint !== undefined && holds({ ranges: WORD, isNegated: false }, codePoint);
 }

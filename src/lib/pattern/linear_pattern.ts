@@ -1,6 +1,6 @@
 // Regular expressions from outside, matched in time linear in the text: all alternatives advance
-// together, so no pattern can be made to take forever. Used for filters of lists and wherever a client
-// or an operator hands in a pattern. It never runs JavaScript's own, backtracking ones.
+// together, so no pattern can take forever. Used for filters of lists and wherever a client or an
+// operator passes a pattern. It never runs JavaScript's own regular expressions, which backtrack.
 
 import { holds, isWordCharacter } from "./character_class.ts";
 import { parsePattern } from "./parser.ts";
@@ -20,7 +20,7 @@ export { PatternError } from "./pattern_error.ts";
 
 /** How to compile a pattern. */
 export interface PatternOptions {
-  /** Letters match whatever their case. */
+  /** Whether letters match in either case. */
   ignoreCase?: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface PatternOptions {
 export class LinearPattern {
   readonly #program: Piece;
   readonly #ignoreCase: boolean;
-  /** Steps that a character of a text can take at most. */
+  /** The most steps that a character of a text can take. */
   readonly stepsPerCharacterMax: number;
   /** Steps that the last test took. */
   lastSteps = 0;
@@ -77,7 +77,7 @@ export class LinearPattern {
   }
 }
 
-// Every range may have to be looked at, for a letter in both its cases.
+// Every range may have to be looked at for both cases of a letter.
 function stepsOf(set: CharacterSet | null): number {
   return set === null ? 0 : 3 * set.ranges.length;
 }
@@ -85,7 +85,9 @@ function stepsOf(set: CharacterSet | null): number {
 interface Place {
   readonly characters: readonly number[];
   readonly at: number;
-  /** Per instruction the last place at which it was reached: each is entered once per place. */
+  /**
+   * For each instruction, the last place at which it was reached. Each is entered once per place.
+   */
   readonly seenAt: Int32Array;
 }
 

@@ -1,5 +1,5 @@
-// Reads a regular expression and builds its program. Called by linear_pattern.ts. It knows what can be
-// matched in time linear in the text: no look-around and no back references, which are refused.
+// Reads a regular expression and builds its program. linear_pattern.ts calls it. It refuses
+// look-around and back references, which cannot be matched in time linear in the text.
 
 import { classEscape, DOT } from "./character_class.ts";
 import { PatternError } from "./pattern_error.ts";
@@ -88,7 +88,7 @@ class Parser {
     let piece = this.#atom();
     for (let bounds = this.#bounds(); bounds !== null; bounds = this.#bounds()) {
       piece = repeat(piece, bounds[0], bounds[1]);
-      // Lazy and possessive make a difference to what is captured, not to whether there is a match.
+      // Lazy and possessive quantifiers change what is captured, not whether there is a match.
       if (!this.#skip("?")) this.#skip("+");
     }
     return piece;
@@ -170,7 +170,7 @@ class Parser {
   #class(): CharacterSet {
     const isNegated = this.#skip("^");
     const ranges: (readonly [number, number])[] = [];
-    // A closing bracket that stands first is one of the characters.
+    // A closing bracket in first place is a character of the set.
     do {
       const set = this.#classMember();
       const isRange = this.#peek() === "-" && this.#characters[this.#at + 1] !== "]";
@@ -209,7 +209,7 @@ function rangeBetween(low: CharacterSet, high: CharacterSet): readonly [number, 
 
 const CODE_POINT_MAX = 0x10ffff;
 
-/** The ranges of a set, also of one that is given as what it does not hold. */
+/** Returns the ranges of a set, also of a negated one. */
 function rangesOf({ ranges, isNegated }: CharacterSet): readonly (readonly [number, number])[] {
   if (!isNegated) return ranges;
   const gaps: (readonly [number, number])[] = [];

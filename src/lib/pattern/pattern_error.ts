@@ -1,5 +1,5 @@
-// A regular expression that cannot be used. Thrown while compiling, shown to the person who wrote it;
-// matching never throws.
+// A regular expression that cannot be used. Thrown while a pattern is compiled, and shown to the
+// person who wrote it. Matching never throws.
 
 /** A refused pattern; `message` says why. */
 export class PatternError extends Error {

@@ -1,6 +1,6 @@
-// The instructions a pattern is compiled to, and how the compiler assembles them: alternatives are
-// tried side by side, never one after the other. parser.ts builds, linear_pattern.ts runs; the size of
-// a program is bounded, whatever repetitions a person writes.
+// The instructions of a compiled pattern, and the functions that assemble them. Alternatives are
+// tried side by side, never one after the other. parser.ts builds programs, linear_pattern.ts runs
+// them. The size of a program is bounded, whatever repetitions a person writes.
 
 import { PatternError } from "./pattern_error.ts";
 
@@ -19,13 +19,13 @@ export const AT_WORD_EDGE = 5;
 /** The text matches. */
 export const MATCH = 6;
 
-/** Inclusive ranges of code points, or everything but them. */
+/** Inclusive ranges of code points, or all code points outside of them. */
 export interface CharacterSet {
   readonly ranges: readonly (readonly [number, number])[];
   readonly isNegated: boolean;
 }
 
-/** One instruction; what `first` and `second` mean depends on the operation. */
+/** One instruction. The meaning of `first` and `second` depends on the operation. */
 export interface Instruction {
   readonly operation: number;
   first: number;
@@ -48,7 +48,7 @@ export function take(set: CharacterSet): Piece {
   return [{ operation: TAKE, first: 0, second: 0, set }];
 }
 
-/** A piece that takes nothing and asks where it is. */
+/** A piece that takes no character and tests the place. */
 export function anchor(operation: number, isNegated = false): Piece {
   return [instruction(operation, isNegated ? 1 : 0)];
 }
@@ -87,7 +87,7 @@ export function repeat(piece: Piece, min: number, max: number): Piece {
     program.push(instruction(JUMP, start));
     return program;
   }
-  // An empty piece repeated is the piece itself; leaving early is allowed before each copy.
+  // An empty piece repeated is the piece itself. A FORK before each optional copy may leave early.
   const total = min + (max - min) * (piece.length + 1);
   if (total > INSTRUCTIONS_MAX) throw tooLong();
   const finish = program.length + (max - min) * (piece.length + 1);

@@ -1,5 +1,6 @@
-// Reads batches and their entries back: for recovery, snapshots and the offline check. Trusts nothing:
-// a batch that does not check is skipped whole, entries that do not decode make their batch damaged.
+// Reads batches and their entries back: for recovery, snapshots and the offline check. It trusts
+// nothing: a batch with a wrong checksum is skipped whole, and entries that do not decode make
+// their batch damaged.
 
 import { readF64, readU32, readU64 } from "../../lib/bytes.ts";
 import { decodeText } from "../../lib/text.ts";
@@ -11,14 +12,14 @@ import { type BatchChain, type Placed, unpackEntry } from "./batch_writer.ts";
 import * as format from "./format.ts";
 import { emptyRow } from "./recovered_rows.ts";
 
-/** Whether a batch that was found in a file was written to another one. */
+/** Whether a batch was found in another file than the one it was written to. */
 export function isForeign(batch: BatchPlace, fileNumber: number): boolean {
   return batch.file !== 0 && batch.file !== fileNumber >>> 0;
 }
 
-/** What a record's entry says, without its bytes. */
+/** The facts of a record's entry, without its bytes. */
 export interface RecordMeta {
-  /** Where its entry begins in the file. */
+  /** Offset of the entry in the file. */
   offset: number;
   /** Bytes of the whole entry. */
   recordBytes: number;
@@ -31,11 +32,11 @@ export interface RecordMeta {
   expiryMs: number;
   /** Checksum of its parts. */
   checksum: number;
-  /** Where its parts begin in the bytes it was read from. */
+  /** Offset of its parts in the bytes from which it was read. */
   partsAt: number;
 }
 
-/** Told about every entry of a batch; objects are reused between calls. */
+/** Is told every entry of a batch. Objects are reused between calls. */
 export interface BatchVisitor {
   enqueued(queueId: number, position: number, record: RecordMeta): void;
   placed(placed: Placed): void;
@@ -51,7 +52,7 @@ export interface BatchVisitor {
   undefined(kind: DefinitionKind, key: string): void;
   lastPosition(queueId: number, position: number): void;
   lastQueueId(queueId: number): void;
-  /** `runs`: positions skipped and positions in the page, in turn, from the first one on. */
+  /** `runs`: numbers of positions skipped and taken, in turn, from the first position on. */
   paged(queueId: number, place: PagePlace, runs: readonly number[]): void;
   unpaged(queueId: number, first: number): void;
   pageMoved(queueId: number, first: number, file: number, offset: number): void;
@@ -62,20 +63,20 @@ export interface BatchVisitor {
 export interface BatchPlace extends BatchChain {
   number: number;
   timeMs: number;
-  /** Where it begins. */
+  /** Where the batch begins. */
   start: number;
   /** Where its payload begins. */
   payloadStart: number;
-  /** Where it ends. */
+  /** Where the batch ends. */
   end: number;
 }
 
-/** Bytes that do not decode although their checksum holds. */
+/** The bytes do not decode although their checksum holds. */
 export class BatchFormatError extends Error {
   override readonly name = "BatchFormatError";
 }
 
-/** The batch that begins at `start`, or null when there is none that checks. */
+/** Returns the batch that begins at `start`, or null when no batch with a right checksum does. */
 export function batchAt(bytes: Uint8Array, start: number, seed: number): BatchPlace | null {
   const payloadStart = start + format.BATCH_HEADER_BYTES;
   if (payloadStart > bytes.length || readU32(bytes, start) !== format.BATCH_MAGIC) return null;
@@ -95,7 +96,7 @@ export function batchAt(bytes: Uint8Array, start: number, seed: number): BatchPl
   };
 }
 
-/** Decodes entries; reusable. */
+/** Decodes entries. It may be used again. */
 export class EntryReader {
   readonly #reader = new VarintReader(new Uint8Array(0));
   readonly #record: RecordMeta = {
@@ -115,7 +116,7 @@ export class EntryReader {
   readonly #death: Death = { reason: "rejected", entry: 0 };
   readonly #placed: Placed = { ...emptyRow(), queueId: 0, position: 0 };
 
-  /** Tells `visitor` every entry of a batch. @throws BatchFormatError, VarintError */
+  /** Gives every entry of a batch to `visitor`. @throws BatchFormatError, VarintError */
   read(bytes: Uint8Array, batch: BatchPlace, visitor: BatchVisitor): void {
     const reader = this.#reader;
     reader.reset(bytes, batch.payloadStart, batch.end);
@@ -150,7 +151,7 @@ export class EntryReader {
         const queueId = reader.next();
         const position = reader.next();
         const recordAt = at - reader.next();
-        // Nearly always the entry before.
+        // The record is nearly always the entry before.
         const isRead = this.#record.offset === recordAt;
         if (!isRead) this.recordAt(reader.bytes, recordAt, reader.end);
         return visitor.enqueued(queueId, position, this.#record);

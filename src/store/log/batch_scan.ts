@@ -1,5 +1,5 @@
-// Goes through a data file batch by batch without holding it in memory as a whole. Recovery and the
-// offline check use it. Damage in the middle is stepped over, a torn end is only measured.
+// Goes through a data file batch by batch without holding the whole file in memory. Recovery and
+// the offline check use it. It steps over damage in the middle, and measures a torn end.
 
 import { readU32 } from "../../lib/bytes.ts";
 import { batchAt, type BatchPlace } from "./batch_reader.ts";
@@ -8,18 +8,18 @@ import { BATCH_HEADER_BYTES, BATCH_MAGIC } from "./format.ts";
 
 const WINDOW_BYTES = 8 * 1024 * 1024;
 
-/** Something that could not be read. */
+/** A part of a file that could not be read. */
 export interface Damage {
   /** Name of the file. */
   file: string;
-  /** Where in the file it begins. */
+  /** Offset in the file. */
   offset: number;
   what: string;
 }
 
-/** How a file was found. */
+/** The result of a scan. */
 export interface Scan {
-  /** Bytes up to the end of the last batch that checks. */
+  /** Bytes up to the end of the last batch with a right checksum. */
   byteLength: number;
   /** Bytes behind that. */
   tornBytes: number;
@@ -27,8 +27,8 @@ export interface Scan {
 }
 
 /**
- * Called for each batch: `bytes` hold it, and `base` is where in the file `bytes` begin; `gapBytes`
- * before it do not check. False ends the scan before it.
+ * Called for each batch. `bytes` hold the batch, and `base` is the offset of `bytes` in the file.
+ * The `gapBytes` before the batch have no right checksum. False ends the scan before this batch.
  */
 export type OnBatch = (
   bytes: Uint8Array,
@@ -47,7 +47,10 @@ class Window {
     this.#read = read;
   }
 
-  /** Has the window begin at `offset` and hold at least `byteCount` bytes, if the file does. */
+  /**
+   * Moves the window so that it begins at `offset` and holds at least `byteCount` bytes, if the
+   * file has them.
+   */
   show(offset: number, byteCount: number): void {
     const isInside = offset >= this.base &&
       offset + byteCount <= this.base + this.bytes.length;
@@ -97,8 +100,8 @@ function readBatch(window: Window, at: number, seed: number): BatchPlace | null 
   return batchAt(window.bytes, at - window.base, seed);
 }
 
-// Where the next batch that checks begins, -1 when none does. Batches may be larger than a window, so
-// each candidate is looked at with all the bytes it claims.
+// Returns where the next batch with a right checksum begins, -1 when there is none. Batches may be
+// larger than a window, so each candidate is checked with all the bytes that it claims.
 function findBatch(
   window: Window,
   from: number,

@@ -1,5 +1,6 @@
-// Builds one batch: entries are appended as they happen, `finish` frames them. The commit log owns one
-// for the turn's batch, snapshots and segments use others. Knows bytes, not what entries mean.
+// Builds one batch: entries are appended as they happen, `finish` frames them. The commit log owns
+// one for the turn's batch; snapshots and segments use others. It knows bytes, not what entries
+// mean.
 
 import { ByteWriter } from "../../lib/byte_writer.ts";
 import { copyBytes, putF64, putU32 } from "../../lib/bytes.ts";
@@ -53,17 +54,17 @@ export interface Placed extends RecoveredRow {
   position: number;
 }
 
-/** What a batch of the log says of the batches before it, and of where it is. */
+/** The part of a log batch's header about the batches before it and its file. */
 export interface BatchChain {
   /** Number of the batch written before; 0 for none. */
   previous: number;
   /** Every batch up to this one was safe. */
   safe: number;
-  /** Number of the file that it was written to, its lowest 32 bits; 0 where that is not said. */
+  /** Lowest 32 bits of the number of its file; 0 when not given. */
   file: number;
 }
 
-/** What {@link renameFile} needs. */
+/** The file that {@link renameFile} writes. */
 export interface FileName {
   /** Number of the file. */
   file: number;
@@ -73,16 +74,16 @@ export interface FileName {
 
 const NO_CHAIN: BatchChain = { previous: 0, safe: 0, file: 0 };
 
-// Type, flags, priority, three lengths, two times and a checksum.
+// The most bytes of type, flags, priority, three lengths, two times and a checksum.
 const RECORD_HEAD_BYTES_MAX = 3 + 3 * VARINT_BYTES_MAX + 2 * 8 + 4;
 
 /** Collects the entries of a batch. */
 export class BatchWriter {
-  /** What is written so far, the header's room included. */
+  /** The bytes written so far, with the room for the header. */
   readonly out: ByteWriter = new ByteWriter();
   readonly #seed: number;
 
-  /** `seed` is that of every checksum in the folder. */
+  /** `seed` is the seed of every checksum in the folder. */
   constructor(seed: number) {
     this.#seed = seed;
   }
@@ -92,7 +93,7 @@ export class BatchWriter {
     return this.out.byteCount <= BATCH_HEADER_BYTES;
   }
 
-  /** Starts over with `storage` to be filled. */
+  /** Starts a batch that is written to `storage`. */
   open(storage: Uint8Array): void {
     this.out.bytes = storage;
     this.out.byteCount = 0;
@@ -118,7 +119,7 @@ export class BatchWriter {
     putU32(out.bytes, CHECKSUM_OFFSET, checksum(out.bytes, CHECKED_FROM, byteCount, this.#seed));
   }
 
-  /** Adds a message's bytes; returns where its entry begins in the batch. */
+  /** Adds a message's bytes, and returns where its entry begins in the batch. */
   record(view: RecordView): number {
     const { out } = this;
     const { addressStart, bodyEnd } = view;
@@ -140,7 +141,7 @@ export class BatchWriter {
     }
     const headSum = checksum(bytes, start, at, this.#seed);
     putU32(bytes, at, checksum(view.bytes, addressStart, bodyEnd, headSum));
-    // The three parts lie side by side in a view, as they do here.
+    // The three parts lie side by side in a view and in a record.
     copyBytes(bytes, at + 4, view.bytes, addressStart, bodyEnd);
     out.byteCount = at + 4 + bodyEnd - addressStart;
     return start;
@@ -173,7 +174,7 @@ export class BatchWriter {
     if (hasExpiry) out.f64(placed.expiryMs);
   }
 
-  /** ENTRY_DELIVERED or ENTRY_REQUEUED. */
+  /** `type` is ENTRY_DELIVERED or ENTRY_REQUEUED. */
   counted(type: number, queueId: number, position: number, entry: number): void {
     this.#begin(type, queueId, position);
     this.#varint(packEntry(entry));
@@ -213,7 +214,7 @@ export class BatchWriter {
     this.#varint(offset);
   }
 
-  /** `runs`: positions skipped and positions in the page, in turn; see ENTRY_PAGED. */
+  /** `runs`: numbers of positions skipped and taken, in turn; see ENTRY_PAGED. */
   paged(queueId: number, place: PagePlace, runs: readonly number[]): void {
     this.#begin(ENTRY_PAGED, queueId, place.first);
     this.#varint(place.last - place.first);
@@ -281,7 +282,7 @@ export class BatchWriter {
     this.out.range(texts.bytes, 0, texts.byteCount);
   }
 
-  /** An entry that is its type alone. */
+  /** Adds an entry that consists of its type alone. */
   mark(type: number): void {
     this.out.u8(type);
   }
@@ -301,16 +302,16 @@ export class BatchWriter {
   }
 }
 
-/** Has the batch in `bytes[0, byteCount)` say that it is in another file. */
+/** Changes the file that the batch in `bytes[0, byteCount)` names, and its checksum. */
 export function renameFile(bytes: Uint8Array, byteCount: number, to: FileName): void {
   putU32(bytes, FILE_OFFSET, to.file >>> 0);
   putU32(bytes, CHECKSUM_OFFSET, checksum(bytes, CHECKED_FROM, byteCount, to.seed));
 }
 
 /**
- * An entry as the small number that goes to disk: twice the deliveries spent, plus 1 if it has been
- * delivered before. Who has deliveries spent has been delivered, so an even number above 0 is free to
- * say that the last delivery was not spent.
+ * Packs an entry into the small number that goes to disk: twice the deliveries spent, plus 1 if the
+ * message has been delivered before. A message with deliveries spent has always been delivered
+ * before. So an even number above 0 is free to say that the last delivery was not spent.
  */
 export function packEntry(entry: number): number {
   const count = entry & ENTRY_COUNT_MASK;
@@ -318,7 +319,10 @@ export function packEntry(entry: number): number {
   return count * 2 + (isUnspent ? 0 : entry >>> 31);
 }
 
-/** The entry that {@link packEntry} made `packed` from; without deliveries spent, none is the last. */
+/**
+ * Returns the entry that {@link packEntry} made `packed` from. ENTRY_UNSPENT is lost when no
+ * delivery was spent.
+ */
 export function unpackEntry(packed: number): number {
   const count = Math.floor(packed / 2);
   if (packed % 2 !== 0) return (count | ENTRY_REDELIVERED) >>> 0;

@@ -1,12 +1,13 @@
-// Chooses what to write to pages next: of the lanes and retry queues that have most in memory what they
-// need last, and when nobody has a cold stretch, whatever is worth a page. The pager asks under pressure
-// only; sources say themselves when they have grown, so that nothing is searched while there is room.
+// Chooses the stretches that the pager writes next: those that are needed last, from the lanes and
+// retry queues that have most in memory. When no source has a cold stretch, it chooses any stretch
+// that is worth a page. The pager asks only under pressure. Sources register themselves when they
+// have grown, so that nothing is searched while there is room.
 
 import type { PageSource, Stretch } from "../page.ts";
 
 const STRETCHES_PER_LOOK = 16;
 const SOURCES_PER_LOOK = 512;
-// After a look at every source that has found nothing.
+// Pause after a look at every source that has found nothing.
 const REST_MS = 100;
 
 /** Finds cold stretches. */
@@ -25,17 +26,17 @@ export class ColdStretches {
     this.#messagesMin = messagesMin;
   }
 
-  /** The source may have cold stretches. */
+  /** Registers a source that may have cold stretches. */
   add(source: PageSource): void {
     this.#grown.add(source);
   }
 
-  /** The source has nothing any more. */
+  /** Removes a source that has no messages any more. */
   delete(source: PageSource): void {
     this.#grown.delete(source);
   }
 
-  /** Whether some source is known that may have one. */
+  /** Whether some source is known that may have a cold stretch. */
   get hasSome(): boolean {
     return this.#grown.size > 0;
   }
@@ -45,18 +46,18 @@ export class ColdStretches {
     return this.hasSome || nowMs >= this.#restUntilMs;
   }
 
-  /** Starts a turn's choice: what was found before may have become something else. */
+  /** Starts the choice of a turn. Stretches that were found in an earlier turn may have changed. */
   begin(): void {
     this.#found.length = 0;
   }
 
-  /** A stretch to be written, each once a turn; null when there is none. */
+  /** Returns a stretch to be written, each once a turn; null when there is none. */
   next(nowMs: number): Stretch | null {
     while (this.#found.length === 0) if (!this.#look(nowMs)) return null;
     return this.#found.pop()!;
   }
 
-  // Looks for more; false when there is nothing more to be found at the moment.
+  // Looks for more stretches; false when there are none at the moment.
   #look(nowMs: number): boolean {
     const source = this.#largest();
     if (source !== null) {
@@ -77,7 +78,7 @@ export class ColdStretches {
     return largest;
   }
 
-  // Nobody has much: what the others have is next, all in turn.
+  // No source has grown much, so the other sources are taken in turn.
   #sweepSources(nowMs: number): boolean {
     this.#sweep ??= this.#sources();
     for (let looked = 0; looked < SOURCES_PER_LOOK; looked++) {

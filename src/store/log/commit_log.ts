@@ -1,14 +1,15 @@
-// The commit log: one batch a turn is appended to the current log file, and synced while later batches
-// are collected (group commit; one sync at a time, batching emerges by itself). Says which batches are
+// The commit log: one batch a turn is appended to the current log file, and synced while later
+// batches are collected (group commit, with one sync at a time). It tells which batches are
 // decided: safe, or failed. FileStore owns it; it knows nothing of queues.
 //
 //   batches  … 41 42 43 | 44 45 46 47 | 48
 //              safe       retained      open
 //                         └ written, some of them being synced; kept in memory until they are safe
 //
-// A write that fails breaks the log: its batch has failed, and everything retained is written to a
-// fresh file as soon as one takes it. A sync that fails is never tried again on the same file, because
-// the system may have dropped the pages: what it should have made safe goes to a fresh file as well.
+// A write that fails breaks the log: its batch has failed, and all retained batches are written to
+// a fresh file as soon as one takes them. A failed sync is never repeated on the same file, because
+// the system may have dropped the pages. The batches that it should have made safe go to a fresh
+// file as well.
 
 import { assert } from "../../lib/assert.ts";
 import { EMPTY_BYTES } from "../../lib/bytes.ts";
@@ -25,21 +26,21 @@ import {
 } from "./retained_batches.ts";
 import type { StoreSizes } from "./sizes.ts";
 
-// Batches that nobody waits for are synced when there are many of them or some time has passed.
+// Batches that no client waits for are synced when there are many of them, or after this time.
 const LAZY_SYNC_MS = 500;
 const REPAIR_INTERVAL_MS = 250;
 
-/** Told what happens outside a turn. */
+/** Is told what happens outside a turn. */
 export interface LogListener {
-  /** A sync or a repair has decided something: a turn should follow. */
+  /** A sync or a repair has decided a batch, and a turn should follow. */
   wake(): void;
   /** Records at `[offset, offset + byteCount)` of one file are at `toOffset` of another now. */
   relocated(from: LogRange, to: LogPlace): void;
-  /** The disk refused something; `what` says what was tried. */
+  /** The disk refused an operation; `what` names it. */
   failed(what: string, error: DiskError): void;
 }
 
-/** What a {@link CommitLog} is made of. */
+/** The parts of a {@link CommitLog}. */
 export interface CommitLogOptions {
   files: DataFiles;
   listener: LogListener;
@@ -47,9 +48,9 @@ export interface CommitLogOptions {
   seed: number;
   /** False: a batch counts as safe once it is written. */
   isSynced: boolean;
-  /** Number of the first batch, */
+  /** Number of the first batch. */
   openBatch: number;
-  /** and of the one before it that was written last and is safe. */
+  /** Number of the batch before it, which was written last and is safe. */
   lastBatch: number;
   sizes: StoreSizes;
 }
@@ -63,7 +64,10 @@ export class CommitLog {
   lastBatch: number;
   /** Bytes appended since the log was opened. */
   appendedBytes = 0;
-  /** While it is broken: no fresh file is tried, because somebody else needs what room there is. */
+  /**
+   * While the log is broken: no fresh file is tried, because the rescue needs the room that is
+   * left.
+   */
   isRepairHeld = false;
   readonly #files: DataFiles;
   readonly #listener: LogListener;
@@ -78,13 +82,13 @@ export class CommitLog {
   readonly #failed = new FailedBatches();
   #isSyncing = false;
   #isBroken = false;
-  /** Somebody has removed what it writes to. */
+  /** The file that it writes to, or the manifest, has been removed. */
   #isLost = false;
   #isClosed = false;
-  /** The last batch that somebody waits for. */
+  /** The last batch for which a client waits. */
   #wantedBatch = 0;
   #repairAtMs = 0;
-  /** Files that are full, as long as something in them is not safe. */
+  /** Full files with batches that are not safe yet. */
   #older: { file: DataFile; handle: FileHandle }[] = [];
 
   constructor(options: CommitLogOptions) {
@@ -106,12 +110,12 @@ export class CommitLog {
     return this.#file;
   }
 
-  /** Where in its file something at `at` of the open batch will be. */
+  /** Returns where in its file offset `at` of the open batch will be. */
   offsetOf(at: number): number {
     return this.#file.byteLength + at;
   }
 
-  /** Durable publishes have to be refused: no log file takes writes. */
+  /** Whether no log file takes writes. Durable publishes must be refused. */
   get isBroken(): boolean {
     return this.#isBroken;
   }
@@ -127,8 +131,8 @@ export class CommitLog {
   }
 
   /**
-   * Every batch up to this one is on the disk. Unlike a decided batch, one that has failed does not
-   * count before it has got there all the same.
+   * Every batch up to this one is on the disk. A failed batch is decided at once, but counts here
+   * only when it has reached the disk after all.
    */
   get storedBatch(): number {
     return (this.#retained.first?.number ?? this.openBatch) - 1;
@@ -144,12 +148,12 @@ export class CommitLog {
     return this.#failed.has(batch);
   }
 
-  /** The open batch holds something that a client waits for, or that must not be lost. */
+  /** Is told that a client waits for the open batch, or that its content must not be lost. */
   wantSync(): void {
     this.#wantedBatch = this.openBatch;
   }
 
-  /** Nothing in the open batch is needed any more: it is begun anew. */
+  /** Starts the open batch anew, because nothing in it is needed any more. */
   forget(): void {
     this.batch.open(this.batch.out.bytes);
   }
@@ -158,7 +162,7 @@ export class CommitLog {
     return this.storedBatch < this.#wantedBatch;
   }
 
-  /** Ends the open batch: writes it and starts a sync if one is wanted and none is under way. */
+  /** Ends the open batch: writes it, and starts a sync if one is wanted and none is under way. */
   commit(nowMs: number): void {
     if (!this.batch.isEmpty) {
       this.#append(nowMs);
@@ -172,8 +176,9 @@ export class CommitLog {
   }
 
   /**
-   * Somebody has removed the file it writes to, or what a start would find it by. A fresh file would not
-   * bring back what was in it, so nothing counts as safe any more until the node starts again.
+   * Is told that its file, or the manifest by which a start would find it, has been removed. A
+   * fresh file would not bring back the content, so nothing counts as safe any more until the node
+   * starts again.
    */
   lose(error: DiskError): void {
     if (this.#isLost) return;
@@ -190,13 +195,16 @@ export class CommitLog {
     return this.#isLost;
   }
 
-  /** Has the next batch begin a file, so that the one before is done with; none may have begun. */
+  /**
+   * Makes the next batch begin a file, so that the file before it is complete. No batch may be
+   * open.
+   */
   rotate(nowMs: number): void {
     if (this.#isBroken || this.#file.byteLength === 0 || !this.batch.isEmpty) return;
     this.#rotate(nowMs);
   }
 
-  /** From which offset on each file holds only what is not safe, or what it should have got. */
+  /** Returns the offset in each file from which on batches are not safe, or not written at all. */
   unsafeRanges(): Map<number, number> {
     const ranges = new Map<number, number>();
     for (const { file, offset } of this.#retained.all) {
@@ -205,13 +213,16 @@ export class CommitLog {
     return ranges;
   }
 
-  /** A snapshot says all there is to say up to a batch, which no file needs to take any more. */
+  /**
+   * Goes on behind a batch up to which a snapshot says everything. No file needs to take these
+   * batches any more.
+   */
   goOnBehind(lastBatch: number, nowMs: number): void {
     this.#retained.dropUpTo(lastBatch);
     this.#repair(nowMs);
   }
 
-  /** Writes what is open and makes everything safe, then closes; for an orderly end. */
+  /** Writes the open batch and makes everything safe, then closes; for an orderly end. */
   close(nowMs: number, done: (error: DiskError | null) => void): void {
     this.commit(nowMs);
     if (this.#isBroken) this.#repair(nowMs);
@@ -232,7 +243,7 @@ export class CommitLog {
     for (const handle of handles) handle.sync(ended);
   }
 
-  /** Closes without writing anything: the node has failed. */
+  /** Closes without writing anything. The node has failed. */
   abandon(): void {
     this.#isClosed = true;
     this.#closeHandles();
@@ -289,7 +300,7 @@ export class CommitLog {
     this.#file.byteLength = offset + byteCount;
   }
 
-  // Gives back the room of what has got through of a batch: it may be all there is on a full disk.
+  // Cuts off the part of a batch that was written. On a full disk its room may be all there is.
   #cutTorn(): void {
     try {
       this.#handle.truncate(this.#file.byteLength);
@@ -299,8 +310,9 @@ export class CommitLog {
   }
 
   #keepFailed(retained: Retained): void {
-    // Its records keep the place they would have had, which nothing else gets: a broken file is never
-    // written again, and what refers to them is told when they have a real one.
+    // Its records keep the place in the file that they would have had. No other batch gets that
+    // place, because a broken file is never written again. When the records have a real place,
+    // `relocated` is called.
     this.#file.byteLength += retained.byteCount;
     this.#markFailed(retained);
     this.#retained.add(retained);
@@ -378,12 +390,12 @@ export class CommitLog {
   }
 
   #repair(nowMs: number): void {
-    // A sync of the broken file may still make earlier batches safe; what it decides comes first.
+    // A sync of the broken file may still make earlier batches safe. That decision comes first.
     if (!this.#isSyncing && !this.#isLost) this.#startFresh(nowMs);
   }
 
-  // Writes everything retained to a new file and goes on there. After a crash meanwhile the old ones
-  // must count, so it gets its name when it is whole.
+  // Writes all retained batches to a new file and goes on there. The new file gets its name when it
+  // is whole, so that after a crash in between the old files still count.
   #startFresh(nowMs: number): void {
     try {
       const fresh = this.#files.createUnnamed("log");

@@ -1,6 +1,6 @@
-// The data files of a folder: logs, snapshots and segments, numbered in one row. Keeps count of the live
-// records in each, so that a file can go when its last one has, and few of them open at a time. It
-// never looks into a file.
+// The data files of a folder: logs, snapshots and segments, with one sequence of numbers. It counts
+// the live records in each file, so that a file can go when its last record has gone, and keeps few
+// files open at a time. It never looks into a file.
 
 import type { DiskError, FileHandle, FileSystem } from "../file_system.ts";
 import { type DataFileKind, dataFileName, MANIFEST_NAME, parseDataFileName } from "./format.ts";
@@ -14,18 +14,21 @@ export class DataFile {
   readonly number: number;
   /** Bytes of whole batches in it. */
   byteLength = 0;
-  /** Records in it that some queue still holds. */
+  /** Records in the file that some queue still holds. */
   liveRecords = 0;
   liveBytes = 0;
-  /** Not removed while it is being written or moved out of. */
+  /** True while the file is being written or emptied. It is not removed then. */
   isPinned = false;
-  /** Pages in it that will count once they are safe. */
+  /** Pages in the file that will count once they are safe. */
   draftCount = 0;
-  /** The batch that took out the last that was alive in it. */
+  /** The batch that removed the last live record or page. */
   emptiedBatch = 0;
-  /** Last batch that took a page in it apart: reading that batch again needs the page's index. */
+  /**
+   * The last batch that took a page in the file apart. To read that batch again, the index of the
+   * page is needed.
+   */
   unpagedBatch = 0;
-  /** Something in it could not be moved; not tried again before this time. */
+  /** A part of the file could not be moved. It is not tried again before this time, ms. */
   movableAtMs = -Infinity;
 
   constructor(kind: DataFileKind, number: number) {
@@ -38,13 +41,13 @@ export class DataFile {
   }
 }
 
-/** A file on its way into the folder. */
+/** A file that is not yet one of the folder's. */
 export interface UnnamedFile {
   readonly file: DataFile;
   readonly handle: FileHandle;
-  /** Makes it one of the folder's. @throws DiskError */
+  /** Gives the file its name in the folder. @throws DiskError */
   name(): void;
-  /** Gives it up. @throws DiskError */
+  /** Gives the file up. @throws DiskError */
   discard(): void;
 }
 
@@ -53,7 +56,7 @@ export class DataFiles {
   readonly fs: FileSystem;
   readonly #files = new Map<number, DataFile>();
   readonly #ofKind: Partial<Record<DataFileKind, readonly DataFile[]>> = {};
-  /** Oldest use first. */
+  /** Handles to read from, the least recently used first. */
   readonly #readers = new Map<number, FileHandle>();
   #lastNumber = 0;
 
@@ -61,7 +64,7 @@ export class DataFiles {
     this.fs = fs;
   }
 
-  /** Looks at what the folder holds; numbers go on behind the highest one. */
+  /** Lists the files of the folder. New numbers follow the highest one. */
   scan(): void {
     for (const name of this.fs.list("")) {
       const parsed = parseDataFileName(name);
@@ -71,7 +74,7 @@ export class DataFiles {
     }
   }
 
-  /** Whether the folder has lost what a start needs first; what else is missing goes to `missing`. */
+  /** Whether the manifest is missing from the folder. Missing data files are given to `missing`. */
   look(missing: (file: DataFile) => void): boolean {
     const names = new Set(this.fs.list(""));
     for (const file of this.#files.values()) if (!names.has(file.name)) missing(file);
@@ -80,7 +83,7 @@ export class DataFiles {
 
   /** The files of one kind, lowest number first, as they are now. */
   ofKind(kind: DataFileKind): readonly DataFile[] {
-    // Housekeeping looks at them every turn.
+    // Housekeeping asks for the files every turn.
     let files = this.#ofKind[kind];
     if (files === undefined) {
       files = [...this.#files.values()]
@@ -112,8 +115,8 @@ export class DataFiles {
   }
 
   /**
-   * Makes a new, empty file. Its name survives a power loss from when its first sync has ended, like what
-   * is in it. @throws DiskError
+   * Makes a new, empty file. Its name survives a power loss once its first sync has ended, like its
+   * content. @throws DiskError
    */
   create(kind: DataFileKind): { file: DataFile; handle: FileHandle } {
     const file = new DataFile(kind, ++this.#lastNumber);
@@ -123,13 +126,13 @@ export class DataFiles {
   }
 
   /**
-   * Makes a file that is none of the folder's before it gets its name: what is written to it until
-   * then counts as a whole or, after a crash, not at all. @throws DiskError
+   * Makes a file without a name in the folder. After a crash, its content counts as a whole if it
+   * got its name, and otherwise not at all. @throws DiskError
    */
   createUnnamed(kind: DataFileKind): UnnamedFile {
     const file = new DataFile(kind, ++this.#lastNumber);
     const draftName = file.name + DRAFT_SUFFIX;
-    // A crash may have left one.
+    // A crash may have left such a file.
     this.fs.remove(draftName);
     const handle = this.fs.open(draftName, "create");
     return {
@@ -153,7 +156,10 @@ export class DataFiles {
     for (const name of this.fs.list("")) if (name.endsWith(DRAFT_SUFFIX)) this.fs.remove(name);
   }
 
-  /** A handle to read from; it stays open for a while and must not be closed. @throws DiskError */
+  /**
+   * Returns a handle to read from. It stays open for a while, and the caller must not close it.
+   * @throws DiskError
+   */
   reader(file: DataFile): FileHandle {
     const open = this.#readers.get(file.number);
     if (open !== undefined) {
@@ -171,13 +177,13 @@ export class DataFiles {
     return handle;
   }
 
-  /** Removes a file; nothing in it may be needed any more. @throws DiskError */
+  /** Removes a file that is not needed any more. @throws DiskError */
   remove(file: DataFile): void {
     this.forget(file);
     this.fs.remove(file.name);
   }
 
-  /** The file is none of the folder's from now on: nothing in it is needed any more. */
+  /** Takes the file out of the list. It is not needed any more. */
   forget(file: DataFile): void {
     this.#readers.get(file.number)?.close();
     this.#readers.delete(file.number);
@@ -185,15 +191,15 @@ export class DataFiles {
     delete this.#ofKind[file.kind];
   }
 
-  /** Closes what is open for reading. */
+  /** Closes all handles to read from. */
   close(): void {
     for (const handle of this.#readers.values()) handle.close();
     this.#readers.clear();
   }
 }
 
-// A handle whose syncs make the name of the file safe besides, until one has: that takes as long as a
-// sync, and the turn that makes a file does not wait for it.
+// Returns a handle whose syncs also make the name of the file safe, until one of them has. That
+// takes as long as a sync, and the turn that makes a file does not wait for it.
 function withName(fs: FileSystem, handle: FileHandle): FileHandle {
   const syncContent = handle.sync.bind(handle);
   handle.sync = (done) => {

@@ -1,5 +1,5 @@
-// The durable definitions as they stand: what a snapshot has to write of them. Kept by LogEntries, filled
-// by recovery; the values are JSON of the broker's making and are not looked at, but for a queue's id.
+// The durable definitions, which a snapshot writes. LogEntries keeps them and recovery fills them
+// in. The values are JSON that the broker has made; only the id of a queue is read here.
 
 import type { DefinitionKind } from "../port.ts";
 import type { Recovered } from "./recovery.ts";
@@ -7,7 +7,7 @@ import type { Recovered } from "./recovery.ts";
 /** Exchanges, queues and bindings by key. */
 export class Definitions {
   readonly #byKind: Record<DefinitionKind, Map<string, unknown>>;
-  /** Highest queue id that was ever used. */
+  /** The highest queue id that was ever used. */
   lastQueueId: number;
 
   constructor(recovered: Recovered) {
@@ -30,7 +30,10 @@ export class Definitions {
     this.#byKind[kind].delete(key);
   }
 
-  /** One after the other; those that come or go meanwhile may be among them or not. */
+  /**
+   * Returns the definitions one after the other. Those that come or go meanwhile may be among them
+   * or not.
+   */
   *all(): Iterator<{ kind: DefinitionKind; key: string; value: unknown }, undefined> {
     for (const [kind, values] of Object.entries(this.#byKind)) {
       for (const [key, value] of values) yield { kind: kind as DefinitionKind, key, value };

@@ -1,26 +1,27 @@
-// Data files in which nothing is alive any more, until they can go: what emptied a file has to be on the
-// disk before the file goes, or a crash would bring back what was in it without its bytes. Keeper enters
-// them and has a look every turn; it is the only way by which log and segment files go.
+// Data files in which nothing is alive any more, until they can go. The entries that emptied a file
+// must be on the disk first; otherwise a crash would bring its messages back without their bytes.
+// Keeper enters files and calls `step` every turn. Log and segment files are removed in no other
+// way.
 
 import { assert } from "../../lib/assert.ts";
 import type { CommitLog } from "./commit_log.ts";
 import type { DataFile } from "./data_files.ts";
 
-/** A file without live records, and the batch that says so. */
+/** A file without live records, and the batch whose entries emptied it. */
 interface Emptied {
   file: DataFile;
   batch: number;
 }
 
-/** What {@link EmptiedFiles} is made of. */
+/** The parts of {@link EmptiedFiles}. */
 export interface EmptiedFilesParts {
   log: Pick<CommitLog, "openBatch" | "storedBatch" | "wantSync">;
-  /** Whether a start would read it: then the next snapshot finds it again. */
+  /** Whether a start would read the file. Then the next snapshot finds it again. */
   isNeeded: (file: DataFile) => boolean;
   remove: (file: DataFile) => void;
 }
 
-/** Files on their way out. */
+/** Empty files that wait to be removed. */
 export class EmptiedFiles {
   readonly #parts: EmptiedFilesParts;
   #waiting: Emptied[] = [];
@@ -29,18 +30,18 @@ export class EmptiedFiles {
     this.#parts = parts;
   }
 
-  /** The open batch takes out the last that was alive in a file. */
+  /** Adds a file whose last live record the open batch removes. */
   add(file: DataFile): void {
     file.emptiedBatch = this.#parts.log.openBatch;
     this.addFound(file);
   }
 
-  /** A file has been found to be empty, by nothing that the open batch says. */
+  /** Adds a file that has been found empty. No entry of the open batch has emptied it. */
   addFound(file: DataFile): void {
     this.#waiting.push({ file, batch: this.#parts.log.openBatch });
   }
 
-  /** Removes those that can go. */
+  /** Removes the files that can go. */
   step(): void {
     if (this.#waiting.length === 0) return;
     const kept: Emptied[] = [];

@@ -1,6 +1,7 @@
-// Keeps the bytes of records in memory within a bound: goes round all references and gives up those
-// parts that a disk has, or lets them be written to one first where they need not survive. What is
-// needed again is read again. Keeper calls it once a turn; backlogs of small messages are the pager's.
+// Keeps the bytes of records in memory within a bound. It goes round all references and gives up
+// the parts of records that a disk has. It has records that no disk has, because they need not
+// survive, written to a segment first. A part that is needed again is read again. Keeper calls it
+// once a turn; the pager handles backlogs of small messages.
 
 import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";
@@ -16,11 +17,11 @@ import type { SegmentWriter } from "./segment_writer.ts";
 
 const REFS_PER_STEP = 8192;
 const BYTES_PER_STEP = 4 * 1024 * 1024;
-// Writing a record is worth more than its stub.
+// Only records of at least this size are spilled; a smaller one saves too little beside its stub.
 const SPILLED_BYTES_MIN = 256;
 const RETRY_MS = 1000;
 
-/** What an {@link Evictor} is made of. */
+/** The parts of an {@link Evictor}. */
 export interface EvictorParts {
   options: { logger: Logger; residentBytesMax: number };
   arena: Arena;
@@ -28,18 +29,18 @@ export interface EvictorParts {
   ahead: ReadAhead;
   segments: SegmentWriter;
   seed: number;
-  /** Nothing alive is in the file. */
+  /** Called when nothing in the file is alive. */
   emptied: (file: DataFile) => void;
 }
 
-/** Gives up record bytes that are on disk. */
+/** Gives up the bytes of records that are on a disk. */
 export class Evictor {
   readonly #parts: EvictorParts;
   readonly #spiller: Spiller;
   readonly #view: RecordView = emptyView();
   readonly #meta: StubMeta = { flags: 0, priority: 0, bodyBytes: 0, arrivalMs: 0, expiryMs: 0 };
   #next = 1;
-  /** References looked at since something was given up. */
+  /** References looked at since a record was last given up. */
   #fruitless = 0;
   #spillAtMs = -Infinity;
 
@@ -49,8 +50,9 @@ export class Evictor {
   }
 
   /**
-   * Looks at a bounded number of references and gives up records of at least `recordBytesMin`; true
-   * while memory is above its bound and it helps. `maySpill`: the disk has room to write.
+   * Looks at a bounded number of references and gives up records of at least `recordBytesMin`.
+   * Returns true while memory is above its bound and this helps. `maySpill`: the disk has room to
+   * write.
    */
   step(nowMs: number, recordBytesMin: number, maySpill: boolean): boolean {
     const { arena, options } = this.#parts;
@@ -62,7 +64,7 @@ export class Evictor {
       ? Math.max(recordBytesMin, SPILLED_BYTES_MIN)
       : Infinity;
     const end = arena.refEnd;
-    // None is looked at twice: it may be on its way to a disk already.
+    // No reference is looked at twice: its record may be on its way to a disk already.
     const most = Math.min(REFS_PER_STEP, end - 1);
     for (let looked = 0; looked < most; looked++) {
       if (before - arena.liveBytes >= BYTES_PER_STEP || spiller.isFull) break;
@@ -75,7 +77,7 @@ export class Evictor {
     return isPressed || spiller.hasSettled;
   }
 
-  /** A record that has no place on a disk is no more. */
+  /** Is told that a record without a place on a disk has been freed. */
   freed(ref: number): void {
     this.#spiller.freed(ref);
   }

@@ -1,6 +1,7 @@
-// Remembers which batches of the commit log have failed, so that whoever waits for one is told in the
-// next turn. Only so many stretches of them are kept: nobody waits for those long past. The commit log
-// enters them; it also knows which of them have got to the disk since.
+// Remembers which batches of the commit log have failed, so that clients that wait for one are told
+// in the next turn. It keeps a bounded number of ranges, because no client waits for batches that
+// are long past. The commit log enters them, and also knows which of them have reached the disk
+// since.
 
 const RANGES_MAX = 64;
 
@@ -9,8 +10,8 @@ export class FailedBatches {
   readonly #ranges: { first: number; last: number }[] = [];
 
   /**
-   * Batch `number` has failed; `previous` is the one that was written before it. Turns that write
-   * nothing leave gaps between the two, for whose numbers nobody asks.
+   * Enters the failed batch `number`; `previous` is the batch that was written before it. Turns
+   * that write nothing leave gaps between the two, and no client asks for their numbers.
    */
   add(number: number, previous: number): void {
     const range = this.#ranges.at(-1);

@@ -1,5 +1,5 @@
-// Looks a data folder over without changing it: reads it as recovery does, then every message that is
-// alive in it, and says what there is and what is damaged. The command `check` calls it with a disk that
+// Checks a data folder without changing it. It reads the folder as recovery does, then every live
+// message, and reports the content and the damage. The command `check` calls it with a disk that
 // can only be read.
 
 import { DiskError, type FileSystem } from "../file_system.ts";
@@ -29,15 +29,21 @@ export interface QueueReport {
   name: string;
   ready: number;
   delayed: number;
-  /** Out for delivery when the node ended: ready again at the next start, one delivery spent. */
+  /**
+   * Messages out for delivery when the node ended. At the next start they are ready again, with one
+   * delivery spent.
+   */
   out: number;
-  /** On their way to the dead-letter exchange when the node ended: the next start goes on with them. */
+  /**
+   * Messages on their way to the dead-letter exchange when the node ended. The next start goes on
+   * with them.
+   */
   dying: number;
   /** Bytes of all bodies. */
   bodyBytes: number;
 }
 
-/** What a folder holds. */
+/** The content of a folder. */
 export interface FolderReport {
   format: number;
   lastBatch: number;
@@ -48,14 +54,14 @@ export interface FolderReport {
   files: { kind: DataFileKind; fileCount: number; byteCount: number }[];
   /** Messages that were read and checked. */
   checkedCount: number;
-  /** Torn ends: what was not safe when the node ended; the next start cuts it off. */
+  /** Torn ends, which were not safe when the node ended. The next start cuts them off. */
   cuts: Damage[];
   damages: Damage[];
 }
 
 /**
- * Checks the folder that `fs` shows, which has to refuse changes.
- * @throws StoreFormatError when it is no data folder or has a format that is not ours; DiskError
+ * Checks the folder that `fs` shows. `fs` has to refuse changes.
+ * @throws StoreFormatError when it is no data folder or has an unknown format; DiskError
  */
 export function checkStore(fs: FileSystem): FolderReport {
   const manifest = readManifest(fs);
@@ -132,11 +138,11 @@ function fileReports(files: DataFiles): FolderReport["files"] {
   });
 }
 
-/** What of one file has to check. */
+/** The parts of one file that have to be checked. */
 interface Wanted {
-  /** Where records begin, */
+  /** Offsets of the records. */
   offsets: number[];
-  /** and the bytes of each. */
+  /** Bytes of each record. */
   lengths: number[];
   pages: RecoveredPage[];
 }

@@ -1,9 +1,9 @@
-// The bytes of data files, in one place: how a batch is framed and what its entries are. The writer and
-// the reader of batches, recovery and the offline check share it; docs/storage.md shows the same.
-// All numbers are big-endian; varints are unsigned LEB128, seven bits a byte, low bits first.
+// The bytes of data files: the frame of a batch and its entries. The writer and the reader of
+// batches, recovery and the offline check share it; docs/storage.md describes the same. All numbers
+// are big-endian; varints are unsigned LEB128, seven bits a byte, low bits first.
 //
-// A log, snapshot or segment file is a row of batches, each starting on a multiple of 8; between the
-// batches of a segment file there may be pages.
+// A log, snapshot or segment file is a row of batches, each starting on a multiple of 8; between
+// the batches of a segment file there may be pages.
 //
 //   0        4              8          12         16                24
 //   +--------+--------------+----------+----------+-----------------+-----------------+
@@ -14,28 +14,30 @@
 //   | …                                                                               |
 //   +---------------------------------------------------------------------------------+
 //
-// The checksum covers everything after it. A batch is all or nothing: if it does not check, none of its
-// entries are true. Batches of the log name the one written before them and the last one that was safe
-// at that time: so a gap is seen, and whether it is damage or the torn end of what was not yet safe.
-// In snapshots and segments both are 0. A batch of a log or a snapshot names the file that it was written
-// to by the lowest 32 bits of its number, so that a file under another name is found out; 0 says nothing,
-// as in segments and in folders that earlier versions have written.
+// The checksum covers everything after it. A batch is all or nothing: if its checksum is wrong,
+// none of its entries are true. A batch of the log names the batch written before it and the last
+// batch that was safe at that time. So a reader sees a gap, and whether the gap is damage or the
+// torn end of batches that were not yet safe. In snapshots and segments both numbers are 0. A batch
+// of a log or a snapshot names its file by the lowest 32 bits of the file's number, so that a file
+// under another name is noticed. Segments and folders of earlier versions have 0 there, which says
+// nothing.
 
-// A page is a stretch of one queue's messages, ready or delayed, index first, so that it can be read alone:
+// A page holds messages of one queue, ready or delayed. Its index comes first, so that it can be
+// read alone:
 //
 //   0        4              8          12           16         24     28         32
 //   +--------+--------------+----------+------------+----------+------+----------+-----------------+
 //   | magic  | payloadBytes | checksum | indexBytes | queue 64 | rows | checksum | index | records |
 //   +--------+--------------+----------+------------+----------+------+----------+-----------------+
 //
-// The first checksum covers everything from byte 12 to the end of the index, the second one the rest.
-// The index has a row per message, by rising position: varint position (from the second row on: minus
-// the one before), varint entry, u8 flags, u8 priority, varint record bytes, varint address bytes,
-// varint property bytes, varint body bytes, f64 arrival unless the flags have ROW_SAME_ARRIVAL, f64
-// expiry if they have RECORD_HAS_EXPIRY, f64 end if they have ROW_HAS_END, varint due and varint delay
-// number if they have ROW_DELAYED. The records are ENTRY_RECORD
-// entries in the order of the rows; zero bytes fill up to a multiple of 8. Rows without the persistent
-// flag mean nothing to a node that has started anew.
+// The first checksum covers everything from byte 12 to the end of the index, the second one the
+// rest. The index has a row per message, by rising position: varint position (from the second row
+// on: minus the one before), varint entry, u8 flags, u8 priority, varint record bytes, varint
+// address bytes, varint property bytes, varint body bytes, f64 arrival unless the flags have
+// ROW_SAME_ARRIVAL, f64 expiry if they have RECORD_HAS_EXPIRY, f64 end if they have ROW_HAS_END,
+// varint due and varint delay number if they have ROW_DELAYED. The records are ENTRY_RECORD entries
+// in the order of the rows; zero bytes fill up to a multiple of 8. Rows without the persistent flag
+// mean nothing after a restart of the node.
 
 import type { DeathCause } from "../port.ts";
 
@@ -43,48 +45,58 @@ import type { DeathCause } from "../port.ts";
 export const BATCH_MAGIC = 0x52504231; // "RPB1"
 /** Bytes before a batch's payload. */
 export const BATCH_HEADER_BYTES = 48;
-/** Where the checksum stands; it covers everything behind it. */
+/** Offset of the checksum. It covers everything behind it. */
 export const CHECKSUM_OFFSET = 8;
-/** First byte that the checksum covers. */
+/** Offset of the first byte that the checksum covers. */
 export const CHECKED_FROM = 12;
-/** Where the number of the file stands. */
+/** Offset of the number of the file. */
 export const FILE_OFFSET = 12;
-/** Version of everything that is written to a data folder; a newer one is refused untouched. */
+/**
+ * Version of all files that are written to a data folder. A folder of a newer version is refused
+ * untouched.
+ */
 export const FORMAT_VERSION = 3;
 /**
- * The oldest version that is read: 2 has all that is here but for {@linkcode ENTRY_DYING}, its states,
- * definitions of deleted queues and the numbers of files.
+ * The oldest version that is read. Version 2 has no {@linkcode ENTRY_DYING}, none of its states, no
+ * definitions of deleted queues and no numbers of files.
  */
 export const FORMAT_VERSION_MIN = 2;
 
-/** Fills a batch up; the end of its entries. */
+/** Fills a batch up. It ends the entries. */
 export const ENTRY_PADDING = 0;
 /**
  * A message: record flags u8, priority u8, varint address bytes, varint property bytes, varint body
- * bytes, arrival f64, expiry f64 if the flags have {@link RECORD_HAS_EXPIRY}, checksum u32, then the
- * parts. The checksum is that of the parts, with the checksum of everything before it as its seed, so
- * that one record can be checked without its batch.
+ * bytes, arrival f64, expiry f64 if the flags have {@link RECORD_HAS_EXPIRY}, checksum u32, then
+ * the parts. The checksum covers the parts, and its seed is the checksum of everything before it,
+ * so that one record can be checked without its batch.
  */
 export const ENTRY_RECORD = 1;
-/** Ready at a position: varint queue, varint position, varint bytes back to its record in this batch. */
+/**
+ * The message is ready at a position: varint queue, varint position, varint bytes back to its
+ * record in this batch.
+ */
 export const ENTRY_ENQUEUED = 2;
 /**
- * A message whose record lies elsewhere, as it stands: varint queue, varint position, varint file,
- * varint offset, varint record bytes, u8 state, varint entry, varint due and varint delay number (delayed only), then what is
- * known of it: record flags u8, priority u8, varint body bytes, arrival f64, expiry f64 (if it has one).
+ * The state of a message whose record lies elsewhere: varint queue, varint position, varint file,
+ * varint offset, varint record bytes, u8 state, varint entry, varint due and varint delay number
+ * (delayed only), then the facts about the record: record flags u8, priority u8, varint body bytes,
+ * arrival f64, expiry f64 (if it has one).
  */
 export const ENTRY_PLACED = 3;
-/** Out for delivery: varint queue, varint position, varint entry. */
+/** The message is out for delivery: varint queue, varint position, varint entry. */
 export const ENTRY_DELIVERED = 4;
-/** Ready again where it was: varint queue, varint position, varint entry. */
+/** The message is ready again at its old position: varint queue, varint position, varint entry. */
 export const ENTRY_REQUEUED = 5;
-/** Held back: varint queue, varint position, varint due, varint entry, varint delay number. */
+/**
+ * The message is delayed: varint queue, varint position, varint due, varint entry, varint delay
+ * number.
+ */
 export const ENTRY_DELAYED = 6;
-/** Back from delay: varint queue, varint position, varint new position. */
+/** The message is back from its delay: varint queue, varint position, varint new position. */
 export const ENTRY_RETURNED = 7;
-/** Gone: varint queue, varint position, u8 cause. */
+/** The message has left the queue: varint queue, varint position, u8 cause. */
 export const ENTRY_REMOVED = 8;
-/** Everything ready or delayed is gone: varint queue. */
+/** Everything ready or delayed has left the queue: varint queue. */
 export const ENTRY_PURGED = 9;
 /** A definition: u8 kind, varint key bytes, varint value bytes, key, value as JSON. */
 export const ENTRY_DEFINED = 10;
@@ -92,62 +104,66 @@ export const ENTRY_DEFINED = 10;
 export const ENTRY_UNDEFINED = 11;
 /** A record was copied: varint queue, varint position, varint file, varint offset. */
 export const ENTRY_MOVED = 12;
-/** Positions up to here were used: varint queue, varint last position. */
+/** Positions up to this one were used: varint queue, varint last position. */
 export const ENTRY_LAST_POSITION = 13;
-/** Queue ids up to here were used: varint last id. */
+/** Queue ids up to this one were used: varint last id. */
 export const ENTRY_LAST_QUEUE_ID = 14;
-/** The end of a snapshot: without it, the snapshot is not whole. */
+/** The end of a snapshot. A snapshot without it is not whole. */
 export const ENTRY_END = 15;
 /**
  * Messages are in a page now: varint queue, varint first position, varint last minus first, varint
- * messages, varint body bytes, varint file, varint offset, varint page bytes, varint bytes to the end of
- * its index; u8 kind: 0 ready, PAGE_EXPIRES, then f64 when the first expires, or PAGE_DELAYED, then f64
- * when the first wakes, f64 when the last does, varint highest delay number; then which positions they
- * are: varint runs, and for each of them varint positions skipped, varint positions in the page. No runs
- * in a snapshot, which says of nothing else that it is at those positions. Transient messages do not
- * count.
+ * messages, varint body bytes, varint file, varint offset, varint page bytes, varint bytes to the
+ * end of its index, then u8 kind: 0 for ready messages; PAGE_EXPIRES, followed by f64 earliest
+ * expiry; or PAGE_DELAYED, followed by f64 earliest wake, f64 last wake, varint highest delay
+ * number. Then come the positions: varint runs, and for each run varint positions skipped, varint
+ * positions in the page. A snapshot has no runs, because it has no other entries about these
+ * positions. Transient messages do not count.
  */
 export const ENTRY_PAGED = 16;
-/** Kind of a page: ready messages of which some expire. */
+/** Kind of a page: ready messages, some of which expire. */
 export const PAGE_EXPIRES = 1;
 /** Kind of a page: delayed messages. */
 export const PAGE_DELAYED = 2;
-/** The messages of a page are on their own again, as it says of them: varint queue, varint first position. */
+/**
+ * The messages of a page stand on their own again, as its rows say: varint queue, varint first
+ * position.
+ */
 export const ENTRY_UNPAGED = 17;
 /** A page was copied: varint queue, varint first position, varint file, varint offset. */
 export const ENTRY_PAGE_MOVED = 18;
 /**
- * On its way to the dead-letter exchange: varint queue, varint position, varint entry, u8 cause. It is
- * neither ready nor out any more; ENTRY_REMOVED follows when it has got there.
+ * The message is on its way to the dead-letter exchange: varint queue, varint position, varint
+ * entry, u8 cause. It is neither ready nor out any more. ENTRY_REMOVED follows when it has got
+ * there.
  */
 export const ENTRY_DYING = 19;
 
 /** First bytes of a page. */
 export const PAGE_MAGIC = 0x52505031; // "RPP1"
-/** Where a page's checksum of its records stands. */
+/** Offset of a page's checksum of its records. */
 export const PAGE_RECORDS_CHECKSUM_OFFSET = 28;
 /** Bytes before a page's index. */
 export const PAGE_HEADER_BYTES = 32;
 
 /** Record flag, on disk only: an expiry follows. */
 export const RECORD_HAS_EXPIRY = 0x80;
-/** Row flag: the message expires in this queue at an end of its own, earlier than its expiry. */
+/** Row flag: the message expires in this queue at a time of its own, earlier than its expiry. */
 export const ROW_HAS_END = 0x40;
-/** Row flag: it arrived at the time of the row before. */
+/** Row flag: the message arrived at the time of the row before. */
 export const ROW_SAME_ARRIVAL = 0x20;
 
-/** Row flag: it is delayed; varint due and varint delay number end the row. */
+/** Row flag: the message is delayed; varint due and varint delay number end the row. */
 export const ROW_DELAYED = 0x10;
-/** All flags of a row that are not those of its record. */
+/** All row flags that are not flags of the record. */
 export const ROW_FLAGS = RECORD_HAS_EXPIRY | ROW_HAS_END | ROW_SAME_ARRIVAL | ROW_DELAYED;
 
 /** State of a placed message: ready. */
 export const STATE_READY = 0;
 /** State of a placed message: out for delivery. */
 export const STATE_OUT = 1;
-/** State of a placed message: held back. */
+/** State of a placed message: delayed. */
 export const STATE_DELAYED = 2;
-// The states behind it: on its way to the dead-letter exchange, one for each cause.
+// The states above this one: on the way to the dead-letter exchange, one state for each cause.
 const STATE_DYING = 2;
 
 /** Causes of removal by their number on disk. */
@@ -161,12 +177,15 @@ export const CAUSES = [
   "deleted",
 ] as const;
 
-/** State of a message that is on its way to the dead-letter exchange: 3 rejected … 6 delivery limit. */
+/**
+ * Returns the state of a message that is on its way to the dead-letter exchange: 3 rejected … 6
+ * delivery limit.
+ */
 export function dyingState(cause: DeathCause): number {
   return STATE_DYING + CAUSES.indexOf(cause);
 }
 
-/** Why a message in this state goes to the dead-letter exchange; null when it does not. */
+/** Returns why a message in this state goes to the dead-letter exchange; null when it does not. */
 export function deathCauseOf(state: number): DeathCause | null {
   const cause = CAUSES[state - STATE_DYING];
   return cause === "rejected" || cause === "expired" || cause === "maxlen" ||
@@ -178,18 +197,18 @@ export function deathCauseOf(state: number): DeathCause | null {
 /** Kinds of definitions by their number on disk. */
 export const KINDS = ["exchange", "queue", "binding", "deleted"] as const;
 
-/** Name of the file that says which others count. */
+/** Name of the file that says which other files count. */
 export const MANIFEST_NAME = "MANIFEST";
 
-/** Name of a data file: `log-00000007`, `snapshot-00000009`, `segment-00000008`. */
+/** Returns the name of a data file: `log-00000007`, `snapshot-00000009`, `segment-00000008`. */
 export function dataFileName(kind: DataFileKind, number: number): string {
   return `${kind}-${String(number).padStart(8, "0")}`;
 }
 
-/** What a data file holds. */
+/** The kind of a data file. */
 export type DataFileKind = "log" | "snapshot" | "segment";
 
-/** Kind and number of a data file by its name; null for any other name. */
+/** Returns kind and number of a data file by its name; null for any other name. */
 export function parseDataFileName(name: string): { kind: DataFileKind; number: number } | null {
   const match = /^(log|snapshot|segment)-(\d{8,15})$/.exec(name);
   return match === null ? null : { kind: match[1] as DataFileKind, number: Number(match[2]) };

@@ -1,32 +1,32 @@
-// Which holding a queue has of a record that many queues hold, as a fan-out makes them: looked up instead
-// of searched for. Holdings makes an entry when a search gets long, so records with a few holders, which
-// are nearly all, cost nothing.
+// Finds the holding of a queue for records that many queues hold, as after a fanout, without a
+// search. Holdings opens a record here when a search gets long. So records with few holders, which
+// nearly all are, cost nothing.
 
 /** Holdings by record and queue. */
 export class HolderIndex {
   readonly #byRef = new Map<number, Map<number, number>>();
 
-  /** Whether it knows the holders of a record. */
+  /** Whether the holders of a record are indexed. */
   has(ref: number): boolean {
     return this.#byRef.size > 0 && this.#byRef.has(ref);
   }
 
-  /** Knows a record from now on; its holders are to be set. */
+  /** Starts to index a record. The caller sets its holders. */
   open(ref: number): void {
     this.#byRef.set(ref, new Map());
   }
 
-  /** The holding of a queue, if the record is known and it has one. */
+  /** Returns the holding of a queue, if the record is indexed and the queue has one. */
   get(ref: number, queueId: number): number | undefined {
     return this.#byRef.get(ref)?.get(queueId);
   }
 
-  /** Says which holding a queue has; nothing for a record that is not known. */
+  /** Sets the holding of a queue. Does nothing for a record that is not indexed. */
   set(ref: number, queueId: number, holding: number): void {
     if (this.#byRef.size > 0) this.#byRef.get(ref)?.set(queueId, holding);
   }
 
-  /** The queue has none any more. */
+  /** Removes the holding of a queue. */
   delete(ref: number, queueId: number): void {
     if (this.#byRef.size === 0) return;
     const holders = this.#byRef.get(ref);

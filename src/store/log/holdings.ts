@@ -1,7 +1,7 @@
-// What a file store knows of the messages it keeps across restarts: where each record lies on disk and
-// which queues hold it, at which position and in which state. Snapshots are written from it and records
-// are moved by it. Flat arrays in chunks, which never have to be copied to grow: one row per body
-// reference, one per holding.
+// The facts of a file store about messages that survive a restart: where each record lies on disk
+// and which queues hold it, at which position and in which state. Snapshots and the mover read it.
+// It consists of flat arrays in chunks, which are never copied to grow: one row per body reference,
+// one per holding.
 //
 //   by ref      file | offset | recordBytes | first holding ──┐
 //   by holding  queue | position | state, entry | delay | next <┘  one per durable queue that holds it
@@ -13,9 +13,9 @@ import { HolderIndex } from "./holder_index.ts";
 const CHUNK_ROWS = 16_384;
 const CHUNK_SHIFT = 14;
 const CHUNK_MASK = CHUNK_ROWS - 1;
-/** No holding. */
+/** The number that stands for no holding. */
 export const NO_HOLDING = 0;
-// A search that gets longer has the record's holders indexed.
+// A search of more steps has the record's holders indexed.
 const SEARCH_STEPS_MAX = 16;
 
 /** Rows by body reference; all zero where no record is placed. */
@@ -27,7 +27,7 @@ class RecordChunk {
   readonly first = new Uint32Array(CHUNK_ROWS);
 }
 
-/** When delays end, and their numbers. */
+/** The ends and numbers of delays. */
 class Delays {
   readonly dueMs = new Float64Array(CHUNK_ROWS);
   readonly number = new Float64Array(CHUNK_ROWS);
@@ -40,7 +40,7 @@ class HoldingChunk {
   readonly entry = new Uint32Array(CHUNK_ROWS);
   readonly state = new Uint8Array(CHUNK_ROWS);
   readonly next = new Uint32Array(CHUNK_ROWS);
-  /** Made for the first delayed message. */
+  /** Null until the first message in the chunk is delayed. */
   delays: Delays | null = null;
 }
 
@@ -48,13 +48,13 @@ const RECORD_ROW_BYTES = 16;
 const HOLDING_ROW_BYTES = 21;
 const DELAYS_BYTES = 16 * CHUNK_ROWS;
 
-/** Records on disk and who holds them. */
+/** Records on disk and their holders. */
 export class Holdings {
   readonly #records: (RecordChunk | undefined)[] = [];
-  /** The chunk that was emptied last: the next one to be used. */
+  /** The chunk that was emptied last. It is used next. */
   #spare: RecordChunk | undefined = new RecordChunk();
   #recordChunkCount = 1;
-  // Holding 0 is none.
+  // Holding 0 stands for no holding.
   #holdings: HoldingChunk[] = [new HoldingChunk()];
   #firstFree = NO_HOLDING;
   #unused = NO_HOLDING + 1;
@@ -75,7 +75,7 @@ export class Holdings {
 
   // --- records
 
-  /** Number of the file the record lies in; 0 when it is on no disk. */
+  /** Returns the number of the record's file; 0 when it is on no disk. */
   fileOf(ref: number): number {
     const chunk = this.#records[ref >>> CHUNK_SHIFT];
     return chunk === undefined ? 0 : chunk.file[ref & CHUNK_MASK]!;
@@ -93,7 +93,7 @@ export class Holdings {
     return this.#records[ref >>> CHUNK_SHIFT]!;
   }
 
-  /** Says where the record lies. */
+  /** Sets the place of a record. */
   place(ref: number, file: number, offset: number, recordBytes: number): void {
     const chunk = this.#records[ref >>> CHUNK_SHIFT] ?? this.#openRecords(ref >>> CHUNK_SHIFT);
     const at = ref & CHUNK_MASK;
@@ -113,7 +113,7 @@ export class Holdings {
     return chunk;
   }
 
-  /** The record is free: its row is empty again. */
+  /** Empties the row of a freed record. */
   forget(ref: number): void {
     const chunk = this.#recordsOf(ref);
     const at = ref & CHUNK_MASK;
@@ -126,8 +126,8 @@ export class Holdings {
   }
 
   /**
-   * Moves every record in a range of one file to another place, for a log that starts afresh, and says
-   * how many records of how many bytes they were.
+   * Changes the place of every record in a range of one file, for a log that goes on in a fresh
+   * file. Returns the number and bytes of these records.
    */
   relocate(
     from: { file: number; offset: number; byteCount: number },
@@ -153,7 +153,7 @@ export class Holdings {
 
   // --- holdings
 
-  /** First holding of a record; `next` leads on. */
+  /** Returns the first holding of a record; `next` leads to the others. */
   first(ref: number): number {
     const chunk = this.#records[ref >>> CHUNK_SHIFT];
     return chunk === undefined ? NO_HOLDING : chunk.first[ref & CHUNK_MASK]!;
@@ -183,19 +183,19 @@ export class Holdings {
     return this.#holdingsOf(holding).state[holding & CHUNK_MASK]!;
   }
 
-  /** When the delay of a message that is delayed ends. */
+  /** Returns when the delay of a delayed message ends, ms. */
   dueMsOf(holding: number): number {
     const { delays } = this.#holdingsOf(holding);
     return delays === null ? 0 : delays.dueMs[holding & CHUNK_MASK]!;
   }
 
-  /** The number of its delay. */
+  /** Returns the number of its delay. */
   delayNumberOf(holding: number): number {
     const { delays } = this.#holdingsOf(holding);
     return delays === null ? 0 : delays.number[holding & CHUNK_MASK]!;
   }
 
-  /** The queue holds the record at `position` from now on; its record has a place. */
+  /** Adds a holding: the queue holds the record at `position`. The record must have a place. */
   add(ref: number, queueId: number, position: number): number {
     const holding = this.#allocate();
     const chunk = this.#holdingsOf(holding);
@@ -212,7 +212,7 @@ export class Holdings {
     return holding;
   }
 
-  /** The queue's holding of a record; NO_HOLDING when it has none. */
+  /** Returns the queue's holding of a record; NO_HOLDING when it has none. */
   find(ref: number, queueId: number): number {
     let holding = this.first(ref);
     for (let steps = 0; holding !== NO_HOLDING; steps++) {
@@ -255,12 +255,13 @@ export class Holdings {
     this.#holdingsOf(holding).position[holding & CHUNK_MASK] = position;
   }
 
-  /** The queue holds the record no longer; nothing when it did not. */
+  /** Removes the queue's holding of a record, if it has one. */
   remove(ref: number, queueId: number): void {
     const holding = this.find(ref, queueId);
     if (holding === NO_HOLDING) return;
     this.#index.delete(ref, queueId);
-    // The first one takes its place, so that the one before it need not be known.
+    // The first holding takes the place of the removed one, so that its predecessor need not be
+    // known.
     const first = this.first(ref);
     if (holding !== first) this.#copy(ref, first, holding);
     const chunk = this.#holdingsOf(first);
@@ -293,7 +294,7 @@ export class Holdings {
     return holding;
   }
 
-  // Nothing is held: the memory of a backlog goes back.
+  // Gives back the memory of a backlog when nothing is held.
   #shrink(): void {
     this.#firstFree = NO_HOLDING;
     this.#unused = NO_HOLDING + 1;

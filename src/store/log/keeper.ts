@@ -1,6 +1,6 @@
-// Housekeeping of a file store, a bounded step a turn: snapshots and the manifest, files that nothing
-// needs any more, records that keep an otherwise dead file, memory, and the room left on the disk. It
-// decides when; how is in the files it calls.
+// Housekeeping of a file store, a bounded step a turn: snapshots and the manifest, files that are
+// not needed any more, records in nearly dead files, memory, and the free space of the disk. It
+// decides when each of these happens; the files that it calls do the work.
 
 import { assert } from "../../lib/assert.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -27,10 +27,10 @@ import { HoldingsSource } from "./snapshot_source.ts";
 import { type SnapshotSource, SnapshotWriter } from "./snapshot_writer.ts";
 import { Victims } from "./victims.ts";
 
-// A file of which something could not be moved is left alone for so long.
+// How long a file is left alone after a part of it could not be moved.
 const MOVE_RETRY_MS = 60_000;
 
-/** What a {@link Keeper} is made of. */
+/** The parts of a {@link Keeper}. */
 export interface KeeperParts {
   options: { logger: Logger; freeBytesMin: number; residentBytesMax: number };
   manifest: Manifest;
@@ -43,7 +43,7 @@ export interface KeeperParts {
   discards: Discards;
   paging: Paging;
   ahead: ReadAhead;
-  /** Brings a record into memory and calls back in a later turn. */
+  /** Reads a record into memory and calls back in a later turn. */
   load: (ref: number, done: (error: Error | null) => void) => void;
   wake: () => void;
   sizes: StoreSizes;
@@ -59,24 +59,27 @@ export class Keeper {
   readonly #victims: Victims;
   readonly #source: SnapshotSource;
   readonly #rescue: Rescue;
-  /** On a full disk something that frees room by taking some first may be begun, once a look at it. */
+  /**
+   * Whether work that takes room in order to free more may begin on a full disk: once after each
+   * look at the disk.
+   */
   #maySeekRoom = false;
   #manifest: Manifest;
   #snapshot: SnapshotWriter | null = null;
-  /** Whether rows of it name places that the log has left. */
+  /** Whether rows of the snapshot name places that the log has left. */
   #isSnapshotStale = false;
-  /** Batch that must be on disk before the finished snapshot may count. */
+  /** The batch that must be on disk before the finished snapshot counts. */
   #snapshotUpTo = 0;
   #snapshotAtBytes = 0;
   #snapshotBytes = 0;
-  /** Bytes of files that wait for the next snapshot to be removed. */
+  /** Bytes of files that can be removed only after the next snapshot. */
   #heldBackBytes = 0;
   readonly #emptied: EmptiedFiles;
-  /** The file in which a record was freed last. */
+  /** The file of the record that was freed last. */
   #freedIn: DataFile | undefined = undefined;
-  /** Files that somebody has removed, as far as it has been said. */
+  /** Missing files that the log has already named. */
   readonly #missing = new WeakSet<DataFile>();
-  /** The file that is being moved out of. */
+  /** The file that is being emptied. */
   #victim: DataFile | null = null;
 
   constructor(parts: KeeperParts) {
@@ -112,20 +115,20 @@ export class Keeper {
     this.#evictor = new Evictor({ ...parts, segments, seed, emptied });
   }
 
-  /** Whether the disk has less room than it must have. */
+  /** Whether the disk has less free space than it must have. */
   get isDiskLow(): boolean {
     return this.#room.isLow;
   }
 
-  /** Has a snapshot taken soon whatever the log's size: after a long recovery. */
+  /** Asks for a snapshot soon, whatever the log's size: after a long recovery. */
   wantSnapshot(): void {
     this.#snapshotAtBytes = -Infinity;
   }
 
-  /** Files that recovery found empty, or left over from a crash, can go. */
+  /** Removes files that recovery found empty, or that a crash left over. */
   sweep(): void {
     this.#collectEmpty();
-    // A start that had nothing to say has left nothing to read.
+    // A start that wrote nothing leaves an empty log file behind.
     for (const file of this.#parts.files.ofKind("log")) {
       if (file.byteLength === 0 && !file.isPinned) this.#removals.add(file);
     }
@@ -133,20 +136,20 @@ export class Keeper {
     this.#room.keepReserve();
   }
 
-  /** Nothing alive is in the file any more. */
+  /** Is told that nothing in the file is alive any more. */
   emptied(file: DataFile): void {
     this.#emptied.add(file);
   }
 
-  /** A record that was in no file is no more. */
+  /** Is told that a record that was in no file has been freed. */
   freedUnwritten(ref: number): void {
     this.#evictor.freed(ref);
   }
 
-  /** A record has left the disk's account. */
+  /** Is told that a record in a file has been freed. */
   freed(ref: number, fileNumber: number): void {
     const { files, holdings } = this.#parts;
-    // Neighbours lie in the same file, nearly always.
+    // Records that are freed one after the other nearly always lie in the same file.
     if (fileNumber !== this.#freedIn?.number) this.#freedIn = files.get(fileNumber);
     const file = this.#freedIn;
     if (file === undefined) return;
@@ -156,7 +159,7 @@ export class Keeper {
     if (file.liveRecords === 0) this.emptied(file);
   }
 
-  /** Records have got another place because the log started afresh. */
+  /** Is told that records have another place, because the log went on in a fresh file. */
   relocated(
     from: { file: number; offset: number; byteCount: number },
     to: { file: number; offset: number },
@@ -182,20 +185,22 @@ export class Keeper {
       this.#lookForFiles();
     }
     this.#emptied.step();
-    // A broken log has not written all that memory holds, so nothing of it is given up.
+    // A broken log has not written everything that is in memory, so no record is given up.
     if (log.isBroken) {
       this.#seekRescue(nowMs);
       return this.#parts.paging.step(nowMs, false) || arena.compact();
     }
     this.#rescue.end();
-    // A piece of a snapshot tells how things stand before the open batch, so it comes before anything
-    // that puts entries into it. It would bring back what is only still to be let go of.
+    // A piece of a snapshot shows the state before the open batch, so it comes before any step that
+    // enters something into that batch. While purged records are still to be released, a snapshot
+    // would bring them back.
     const isWriting = !discards.isBusy && this.#stepSnapshot(nowMs) || this.#stepMove(nowMs);
     const isFreeing = this.#freeMemory(nowMs);
     return arena.compact() || isWriting || isFreeing;
   }
 
-  // Somebody may have removed the folder, or files in it. What is open goes on as if they were there.
+  // Looks whether the folder, or a file in it, has been removed. Open handles go on as if it were
+  // there.
   #lookForFiles(): void {
     const { files, log } = this.#parts;
     if (log.isLost) return;
@@ -226,7 +231,8 @@ export class Keeper {
   #freeMemory(nowMs: number): boolean {
     const { paging, sizes } = this.#parts;
     const isPaging = paging.step(nowMs, !this.isDiskLow);
-    // What is read to be written elsewhere must stay until it is; it would be read again and again.
+    // Records that are read to be written elsewhere must stay in memory until they are written.
+    // Otherwise they would be read again and again.
     if (paging.isLoading || this.#mover.isLoading) return isPaging;
     const bytesMin = paging.isBusy ? sizes.evictUnpagedBytesMin : sizes.evictRecordBytesMin;
     return this.#evictor.step(nowMs, bytesMin, !this.isDiskLow) || isPaging;
@@ -257,7 +263,7 @@ export class Keeper {
   #startSnapshot(nowMs: number): boolean {
     const { files, log, sizes } = this.#parts;
     if (!this.#isSnapshotDue()) return false;
-    // On a full disk the file being written may be all there is to free.
+    // On a full disk, the current log file may be all that can be freed.
     if (this.isDiskLow) log.rotate(nowMs);
     this.#maySeekRoom = false;
     this.#snapshotAtBytes = log.appendedBytes;
@@ -279,7 +285,7 @@ export class Keeper {
 
   #isSnapshotDue(): boolean {
     const { log, sizes } = this.#parts;
-    // A snapshot that frees more than it takes is welcome on a full disk, too.
+    // On a full disk, a snapshot that frees more than it takes is worth taking.
     const freeBytesMin = this.isDiskLow ? sizes.snapshotPieceBytes : sizes.heldBackBytesMax;
     if (this.#heldBackBytes > 2 * this.#snapshotBytes + freeBytesMin) return true;
     if (this.isDiskLow) {
@@ -291,7 +297,7 @@ export class Keeper {
     return log.appendedBytes >= dueBytes;
   }
 
-  // What of the log that is still to be read is kept for its entries alone.
+  // Bytes of log files that a start still reads, and that are kept for their entries alone.
   #deadLogBytes(): number {
     let deadBytes = 0;
     for (const { number, byteLength, liveBytes } of this.#parts.files.ofKind("log")) {
@@ -300,7 +306,7 @@ export class Keeper {
     return deadBytes;
   }
 
-  // Whether the manifest names it.
+  // Returns whether the manifest names the snapshot.
   #finishSnapshot(snapshot: SnapshotWriter): boolean {
     const { files } = this.#parts;
     const manifest: Manifest = {
@@ -342,12 +348,15 @@ export class Keeper {
     this.#removals.add(snapshot.file);
   }
 
-  /** Calls back when no file is being removed any more; what is still to go is found at the next start. */
+  /**
+   * Calls back when no removal of a file is under way any more. The next start finds the files that
+   * are left.
+   */
   endRemovals(done: () => void): void {
     this.#removals.end(done);
   }
 
-  /** The log is closed and safe as a whole. */
+  /** Writes the manifest after the log has been closed and is safe as a whole. */
   closed(): void {
     const manifest = { ...this.#manifest, safeBatch: this.#parts.log.lastBatch };
     try {
@@ -357,7 +366,7 @@ export class Keeper {
     }
   }
 
-  /** Ends it; nothing that is under way counts any more. */
+  /** Ends housekeeping. Work that is under way does not count any more. */
   close(): void {
     this.#snapshot?.abandon();
     this.#rescue.close();
@@ -373,7 +382,7 @@ export class Keeper {
     }
   }
 
-  // Reading the log again needs the log itself, and the index of every page that it takes apart.
+  // A replay needs the log itself, and the index of every page that the log takes apart.
   #isInLogToReplay(file: DataFile): boolean {
     if (file.kind === "log") return file.number >= this.#manifest.fromLog;
     if (file.unpagedBatch <= this.#manifest.lastBatch) return false;
@@ -395,13 +404,14 @@ export class Keeper {
     this.#maySeekRoom = false;
     this.#victim = this.#victims.next(nowMs, this.#manifest.fromLog);
     if (this.#victim === null) return false;
-    // What its pages leave behind are single records.
+    // When the pages have moved, the single records of the file remain.
     const hasPages = pageMover.begin(this.#victim);
     if (!hasPages) this.#mover.begin(this.#victim);
     return true;
   }
 
-  // What a move leaves behind could not be read, or its copy not written.
+  // A file that still has live records or pages could not be read, or its copies could not be
+  // written.
   #moveEnded(victim: DataFile, { isPages, nowMs }: { isPages: boolean; nowMs: number }): void {
     const { pages } = this.#parts.paging;
     if (victim.liveRecords === 0) this.emptied(victim);

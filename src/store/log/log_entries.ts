@@ -1,5 +1,6 @@
-// State entries on their way into the commit log, and beside it into the holdings, so that snapshots and
-// moves know what is alive. The broker calls it through EntrySink; it decides nothing.
+// Enters state entries into the commit log, and at the same time into the holdings, so that
+// snapshots and moves know the live messages. The broker calls it through EntrySink. It decides
+// nothing.
 
 import type { Arena } from "../arena.ts";
 import type { Death, DefinitionKind, Delay, EntrySink, RecordView, RemovalCause } from "../port.ts";
@@ -24,15 +25,17 @@ export class LogEntries implements EntrySink {
   readonly #log: CommitLog;
   readonly #definitions: Definitions;
   readonly #view: RecordView = emptyView();
-  /** While definitions that are in the log already are made again, they are not entered. */
+  /**
+   * True while definitions are made again that are in the log already. They are not entered then.
+   */
   isRestoring = false;
   /** The last batch with a change of definitions. */
   definitionBatch = 0;
-  /** The last batch in which one was taken back. */
+  /** The last batch that removes a definition. */
   undefinitionBatch = 0;
   /** Messages whose record is in the open batch and that some queue still holds. */
   #youngCount = 0;
-  /** Bytes of the open batch that say of such messages alone. */
+  /** Bytes of the open batch that concern only messages whose record is in it. */
   #youngBytes = 0;
 
   constructor(
@@ -50,8 +53,8 @@ export class LogEntries implements EntrySink {
   }
 
   /**
-   * Whether all that the open batch says is of messages that came and went with it, as they do where
-   * consumers need not acknowledge: nothing of it is needed any more.
+   * Whether the open batch concerns only messages that came and went within it, as they do where
+   * consumers need not acknowledge. Then nothing in the batch is needed.
    */
   get isMoot(): boolean {
     const { out } = this.#log.batch;
@@ -59,13 +62,13 @@ export class LogEntries implements EntrySink {
       this.#youngBytes === out.byteCount - BATCH_HEADER_BYTES;
   }
 
-  /** The open batch is over. */
+  /** To be called when the open batch has ended. */
   committed(): void {
     this.#youngCount = 0;
     this.#youngBytes = 0;
   }
 
-  /** The last queue has given up a record, which has its place still. */
+  /** Is told that the last queue has released a record, while the record still has its place. */
   freed(ref: number): void {
     if (this.#isYoung(ref)) this.#youngCount--;
   }
@@ -83,12 +86,12 @@ export class LogEntries implements EntrySink {
     const recordAt = this.#holdings.offsetOf(ref) - log.offsetOf(0);
     log.batch.enqueued(queueId, position, recordAt);
     this.#holdings.add(ref, queueId, position);
-    // Its record is in this batch: the entry could not name another.
+    // The record is in this batch, because the entry cannot name another batch.
     this.#youngBytes += log.batch.out.byteCount - before;
     log.wantSync();
   }
 
-  // The record goes to the log with the first queue that keeps it; a fan-out writes it once.
+  // Writes the record with the first queue that keeps it. A fanout writes it once.
   #logRecord(ref: number): void {
     const log = this.#log;
     const view = this.#view;

@@ -1,14 +1,14 @@
-// Reads the commit log back: which batches of which files are true, in their order. Recovery calls it with
-// what is done with each; it knows nothing of entries.
+// Reads the commit log back: finds the batches that are true, in their order. Recovery calls it and
+// passes the function that takes each batch. It knows nothing of entries.
 //
-// A batch may stand in several files, when the log had to start afresh: the last copy counts, because an
-// earlier one may never have reached the disk although it can be read. Batches form a chain (format.ts).
-// Where it is broken, a batch that is said to have been safe is damage, and reading goes on behind it;
-// any other is what the end of a machine has torn out, and everything behind it has to go, or there
-// would be an effect without its cause.
+// A batch may stand in several files, when the log had to go on in a fresh file. The last copy
+// counts, because an earlier one may never have reached the disk although it can be read. Batches
+// form a chain (format.ts). If a missing batch had been safe, the file is damaged, and reading goes
+// on behind the damage. If it had not, a loss of power has torn the log there. Then everything
+// behind it has to go, or there would be an effect without its cause.
 //
-// The last batches can be read, but nothing says that they are safe: a sync of them may even have failed.
-// They are written to a new file before anything builds on them.
+// The last batches can be read, but nothing says that they are safe: a sync of them may even have
+// failed. So they are written to a new file before anything builds on them.
 
 import { DiskError } from "../file_system.ts";
 import { type BatchPlace, isForeign } from "./batch_reader.ts";
@@ -18,37 +18,37 @@ import type { DataFile, DataFiles } from "./data_files.ts";
 import { dataFileName } from "./format.ts";
 import type { Manifest } from "./manifest.ts";
 
-/** Called for each true batch: `bytes` hold it, and begin at `base` in the file. */
+/** Called for each true batch. `bytes` hold it, and begin at `base` in the file. */
 export type OnLogBatch = (
   batch: BatchPlace,
   where: { bytes: Uint8Array; base: number; file: DataFile },
 ) => void;
 
-/** How a log was found. */
+/** The result of reading a log. */
 export interface Replay {
   /** The last batch that is true. */
   lastBatch: number;
-  /** Whether all that is true is safe now. */
+  /** Whether all true batches are safe now. */
   isSafe: boolean;
-  /** What could not be read although it had been safe. */
+  /** Parts that could not be read although they had been safe. */
   damages: Damage[];
-  /** What had not been safe and is gone. */
+  /** Parts that had not been safe, and are gone. */
   cuts: Damage[];
 }
 
 /**
- * What may be done to the files: nothing; what is not true may be cut off; what is not known to be safe
- * may be written again besides.
+ * What may be done to the files. "none": nothing. "cut": batches that are not true may be cut off.
+ * "rewrite": in addition, batches that are not known to be safe may be written again.
  */
 export type Repair = "none" | "cut" | "rewrite";
 
-/** A place from which on nothing is true. */
+/** A place from which on no batch is true. */
 interface Cut {
   index: number;
   offset: number;
 }
 
-/** A batch of which nothing says yet that it is safe. */
+/** A batch that no other batch yet says was safe. */
 interface Doubtful {
   batch: BatchPlace;
   bytes: Uint8Array;
@@ -67,16 +67,19 @@ export class LogReplay implements Replay {
   #logs: readonly DataFile[];
   readonly #repair: Repair;
   readonly #onBatch: OnLogBatch;
-  /** Batches say which file they are in. */
+  /** Whether batches name their files. */
   #isNumbered = false;
   #doubtful: Doubtful[] = [];
   #cut: Cut | null = null;
   readonly #safeBatch: number;
-  /** The last batch that any batch says is safe; looked for only when the chain is broken. */
+  /**
+   * The last batch that any batch says is safe; -1 until it is looked for, when the chain is
+   * broken.
+   */
   #lastSafe = -1;
   /**
-   * Ends that do not check. They are damage only where a batch is missing: a log that had to start
-   * afresh leaves some too, and then the next batch follows in the next file.
+   * Torn ends of files. They are damage only where a batch is missing. A log that went on in a
+   * fresh file leaves a torn end too, and then the next batch follows in the next file.
    */
   #torn: Damage[] = [];
 
@@ -106,13 +109,13 @@ export class LogReplay implements Replay {
     return this;
   }
 
-  // A file under the name of another is none of the folder's: in its place it would hide what the files
-  // between them say. It is left alone.
+  // Whether a file has the name of another one. In that place its batches would hide those of the
+  // files in between, so the file is left alone.
   #isForeign(log: DataFile): boolean {
     let writtenAs = "";
     scanBatches(this.#files, log, this.#seed, (_, batch) => {
       if (isForeign(batch, log.number)) writtenAs = dataFileName("log", batch.file);
-      // Who writes numbers never stops to.
+      // A version that writes numbers of files writes them in every batch.
       else if (batch.file === 0 && this.#isNumbered) writtenAs = "an earlier one";
       else this.#isNumbered ||= batch.file !== 0;
       return false;
@@ -124,7 +127,8 @@ export class LogReplay implements Replay {
     return true;
   }
 
-  // For each file the lowest number in any later one: copies of that and of what follows do not count.
+  // Returns, for each file, the lowest batch number in any later file. Copies of that batch and of
+  // those behind it do not count.
   #ends(): number[] {
     const ends: number[] = [];
     let first = Infinity;
@@ -185,7 +189,7 @@ export class LogReplay implements Replay {
     this.damages.push(...this.#torn, { file, offset: 0, what });
   }
 
-  // A batch waits with its bytes until a later one says that it was safe.
+  // A batch waits with its bytes until a later batch says that it was safe.
   #take(found: Doubtful): void {
     const { batch } = found;
     const isKnown = batch.number <= this.#safeBatch;
@@ -200,7 +204,7 @@ export class LogReplay implements Replay {
     doubtful.push(found);
   }
 
-  // Where no new file can be had, the old ones are synced: better than not to start.
+  // If no new file can be made, the old files are synced. That is better than not to start.
   #settleDoubtful(): void {
     let found = this.#doubtful;
     try {
@@ -215,7 +219,10 @@ export class LogReplay implements Replay {
     this.#doubtful = [];
   }
 
-  /** The node may have died before it made the names safe: a file is not safe before its name is. */
+  /**
+   * Makes the names of the files safe. The node may have died before it did so, and a file is not
+   * safe before its name is.
+   */
   syncNames(): void {
     this.#files.fs.syncFolder("");
   }

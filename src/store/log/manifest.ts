@@ -1,6 +1,6 @@
-// The manifest: one small file that says which snapshot and which log files are the truth. It is replaced
-// as a whole, so a crash leaves the old one or the new one. Read first at start; its format version is
-// what decides whether a folder may be touched at all.
+// The manifest: one small file that says which snapshot and which log files count. It is replaced
+// as a whole, so a crash leaves the old one or the new one. A start reads it first, and its format
+// version decides whether the folder may be touched at all.
 
 import { decodeText, encodeText } from "../../lib/text.ts";
 import { checksum } from "../checksum.ts";
@@ -10,26 +10,29 @@ import { FORMAT_VERSION, FORMAT_VERSION_MIN, MANIFEST_NAME } from "./format.ts";
 const NAME_NEW = `${MANIFEST_NAME}.new`;
 const LENGTH_MAX = 4096;
 
-/** What a manifest says. */
+/** The content of a manifest. */
 export interface Manifest {
   /** Version of every file in the folder. */
   format: number;
-  /** Seed of every checksum; drawn when the folder is made, so that no message can imitate a batch. */
+  /**
+   * Seed of every checksum. It is drawn when the folder is made, so that no message can imitate a
+   * batch.
+   */
   seed: number;
   /** Number of the snapshot file; null before the first one. */
   snapshot: number | null;
   /**
-   * Every batch up to this one is safe. Those behind it say so of each other, but for the last ones;
-   * an orderly end and each start say it of all.
+   * Every batch up to this one is safe. Later batches say it of those before them, so that only the
+   * last ones are in doubt. An orderly end and each start set this to the last batch.
    */
   safeBatch: number;
-  /** The last batch that is in the snapshot; 0 for none. */
+  /** The last batch that is in the snapshot; 0 without one. */
   lastBatch: number;
-  /** Log files with a lower number hold records only, no entries that matter. */
+  /** Log files with a lower number hold only records, and no entries that matter. */
   fromLog: number;
 }
 
-/** The folder cannot be used as it is; the message says why and what to do. */
+/** The folder cannot be used as it is. The message says why, and what to do. */
 export class StoreFormatError extends Error {
   override readonly name = "StoreFormatError";
 }
@@ -64,7 +67,8 @@ export function readManifest(fs: FileSystem): Manifest | null {
 
 /**
  * Replaces the manifest.
- * @throws DiskError; the old one holds then, or the new one if only its name could not be made safe
+ * @throws DiskError; then the old manifest counts, or the new one if only its name could not be
+ * made safe
  */
 export function writeManifest(fs: FileSystem, manifest: Manifest): void {
   const line = JSON.stringify(manifest);
@@ -82,8 +86,8 @@ export function writeManifest(fs: FileSystem, manifest: Manifest): void {
 }
 
 /**
- * Says that the folder has the format that is written now, before anything is written that an older
- * version would not understand.
+ * Sets the format of the folder to the one that is written now, before anything is written that an
+ * older version would not understand.
  * @throws DiskError
  */
 export function upgradeManifest(fs: FileSystem, manifest: Manifest): void {

@@ -1,6 +1,7 @@
-// Empties a data file in which few records are alive: copies them to a segment file, and when the copies
-// are safe, says so in the log (docs/storage.md "Segments"). One group of records at a time; a record
-// that dies meanwhile is simply left out. Keeper chooses the file.
+// Empties a data file in which few records are alive. It copies them to a segment file, and when
+// the copies are safe, enters their new places into the log (docs/storage.md "Segments"). It moves
+// one group of records at a time, and leaves out a record that is freed meanwhile. Keeper chooses
+// the file.
 
 import type { Arena } from "../arena.ts";
 import { DiskError, type FileHandle } from "../file_system.ts";
@@ -13,18 +14,21 @@ import { type Holdings, NO_HOLDING } from "./holdings.ts";
 import type { StoreSizes } from "./sizes.ts";
 
 const REFS_PER_STEP = 65_536;
-// Each queue that holds a record is told of its new place: a fan-out may have thousands of them.
+// Each queue that holds a record needs an entry about the new place, and a fanout may have
+// thousands of them.
 const HOLDERS_PER_GROUP = 4096;
 
 interface Copy {
   ref: number;
-  /** Where it lay; a reference that was used anew lies elsewhere. */
+  /**
+   * Offset from which the record was copied. A reference that was used again has another offset.
+   */
   fromOffset: number;
   toOffset: number;
   recordBytes: number;
 }
 
-/** Moves survivors. */
+/** Moves live records. */
 export class Mover {
   readonly #parts: {
     files: DataFiles;
@@ -32,7 +36,7 @@ export class Mover {
     holdings: Holdings;
     arena: Arena;
     load: (ref: number, done: (error: Error | null) => void) => void;
-    /** Nothing alive is in the file any more. */
+    /** Called when nothing in the file is alive any more. */
     emptied: (file: DataFile) => void;
     wake: () => void;
     options: { logger: { log(level: "error", message: string, fields?: object): void } };
@@ -83,7 +87,7 @@ export class Mover {
     this.#hasFailed = false;
   }
 
-  /** Does a bounded piece; true when the next can be done at once. */
+  /** Does a bounded piece of the work; true when the next can be done at once. */
   step(nowMs: number): boolean {
     if (this.#loading > 0 || this.#isSyncing) return false;
     if (this.#hasFailed) return this.#end();
@@ -98,7 +102,7 @@ export class Mover {
     return false;
   }
 
-  // Collects references of the victim and has those loaded that are not in memory.
+  // Collects references to records in the file, and has those read that are not in memory.
   #gather(): boolean {
     const { holdings, arena, load, sizes } = this.#parts;
     const victim = this.#victim!.number;
@@ -121,7 +125,7 @@ export class Mover {
       this.#loading++;
       load(ref, (error) => {
         this.#loading--;
-        // An unreadable record stays where it is, for its queue to find.
+        // A record that cannot be read stays where it is. Its queue will find out.
         if (error !== null) this.#group = this.#group.filter((other) => other !== ref);
       });
     }
@@ -198,7 +202,7 @@ export class Mover {
     return this.#segment;
   }
 
-  /** Ends the segment being written; copies that are not safe do not count. */
+  /** Ends the current segment file. Copies that are not safe do not count. */
   close(): void {
     if (this.#segment === null) return;
     const { file, handle } = this.#segment;
@@ -208,7 +212,7 @@ export class Mover {
     if (file.liveRecords === 0) this.#parts.emptied(file);
   }
 
-  // The copies do not count; the segment file is not written to again.
+  // Gives the copies up. The segment file is not written to again.
   #fail(error: DiskError): void {
     this.#hasFailed = true;
     this.close();

@@ -1,7 +1,7 @@
-// Reads pages back: its messages get body references again, and their owner gets them. A lane asks for
-// the page its head has reached, for those behind it and for those in which something expires, a retry
-// queue for those in which something wakes; both are told in a later turn. A page that does not check
-// stays where it is, and its queue is told why.
+// Reads pages back: their messages get body references again, and go to the owner of the page. A
+// lane asks for the page that its head has reached, for those behind it and for those in which
+// messages expire. A retry queue asks for pages in which messages wake. Both are told in a later
+// turn. A page with a wrong checksum stays where it is, and its queue is told why.
 
 import type { Arena } from "../arena.ts";
 import { DiskError } from "../file_system.ts";
@@ -16,13 +16,14 @@ import type { Holdings } from "./holdings.ts";
 import { PageFormatError, PageReader, type PageRow } from "./page_reader.ts";
 import type { PageSet } from "./page_set.ts";
 
-// Pages of delayed messages that are read at the same time. After a long time out of use all are due at
-// once: they must not come faster than what they make ready can be written to pages again.
+// The most pages of delayed messages that are read at the same time. After a long time out of use all
+// are due at once. They must not come faster than the messages that they make ready can be written to
+// pages again.
 const DELAYED_READS_MAX = 2;
-// Messages of most pages.
+// Most pages have no more messages than this.
 const ROOM = 1024;
 
-/** What a {@link PageLoader} is made of. */
+/** The parts of a {@link PageLoader}. */
 export interface PageLoaderParts {
   arena: Arena;
   holdings: Holdings;
@@ -30,19 +31,19 @@ export interface PageLoaderParts {
   files: DataFiles;
   pages: PageSet;
   seed: number;
-  /** Something has been read: a turn should follow. */
+  /** Called when something has been read and a turn should follow. */
   wake: () => void;
   failed: (what: string, error: Error) => void;
 }
 
-/** Brings pages back into memory. */
+/** Reads pages into memory. */
 export class PageLoader {
   readonly #parts: PageLoaderParts;
   readonly #reader: PageReader;
   readonly #message: MessageSource = emptySource();
-  /** Pages whose file could not even be asked; their owners are told in a later turn. */
+  /** Pages whose file could not be opened. Their owners are told in a later turn. */
   #refused: { page: Page; error: Error }[] = [];
-  /** Pages of delayed messages that are to be read when others have been. */
+  /** Pages of delayed messages that wait until others have been read. */
   readonly #waiting: Page[] = [];
   #delayedReads = 0;
   #isClosed = false;
@@ -53,7 +54,7 @@ export class PageLoader {
     this.#reader = new PageReader(parts.seed);
   }
 
-  /** Starts to read a page unless it is being read; see LanePages. */
+  /** Starts to read a page, unless it is being read already; see LanePages. */
   load(page: Page, isAhead: boolean): void {
     if (page.state !== PAGE_STORED) return;
     page.state = PAGE_LOADING;
@@ -89,13 +90,13 @@ export class PageLoader {
     }
   }
 
-  /** Tells what could not be told at once; called once a turn. */
+  /** Tells owners about pages that could not be opened. To be called once a turn. */
   step(): void {
     if (this.#refused.length === 0) return;
     for (const { page, error } of this.#refused.splice(0)) this.#refuse(page, error);
   }
 
-  /** What is being read is not wanted any more. */
+  /** Ends the loader. Pages that are being read are not wanted any more. */
   close(): void {
     this.#isClosed = true;
   }
@@ -123,7 +124,7 @@ export class PageLoader {
     waiter?.readFailed(reason);
   }
 
-  // The read is over, however: who waits for it.
+  // Ends a read, whatever its result, and returns who waits for it.
   #ended(page: Page): Page["waiter"] {
     if (page.place.delays !== null) {
       this.#delayedReads--;
@@ -139,7 +140,7 @@ export class PageLoader {
     const { place, owner } = page;
     this.#take(page, bytes);
     this.#enter(page);
-    // What the owner says of the messages from now on is about messages that are on their own.
+    // From now on, entries about these messages concern single messages.
     if (page.isLogged) {
       log.batch.unpaged(owner.queueId, place.first);
       files.get(place.file)!.unpagedBatch = log.openBatch;
@@ -148,7 +149,7 @@ export class PageLoader {
     pages.remove(page);
   }
 
-  // Takes in every message of the page, or none. @throws PageFormatError, VarintError
+  // Takes in every message of the page, or none of them. @throws PageFormatError, VarintError
   #take(page: Page, bytes: Uint8Array): void {
     const { arena } = this.#parts;
     const { first, last, byteLength, delays } = page.place;
@@ -176,7 +177,7 @@ export class PageLoader {
     }
   }
 
-  // The message of the row; the parts of a record are the end of it.
+  // Returns the message of the row. The parts are the last bytes of a record.
   #messageOf(bytes: Uint8Array): MessageSource {
     const { row } = this.#reader;
     const message = this.#message;
@@ -199,7 +200,7 @@ export class PageLoader {
     return message;
   }
 
-  // The records have their place in the page from now on, each on its own.
+  // Enters the records as single ones, with their places in the page.
   #enter(page: Page): void {
     const { holdings, files } = this.#parts;
     const { file: fileNumber, offset } = page.place;
@@ -221,7 +222,7 @@ export class PageLoader {
   }
 }
 
-/** The messages of a page while it is taken apart, in order. */
+/** The messages of a page while the page is taken apart, in order. */
 class Taken implements LoadedMessages {
   count = 0;
   refs!: Uint32Array;

@@ -1,6 +1,7 @@
-// Moves pages out of a segment file in which little else is alive: copies their bytes as they are, and
-// when the copies are safe, says so in the log. Some pages at a time; one that is taken apart or dropped
-// meanwhile is left out. Keeper chooses the file; single records are the Mover's.
+// Moves pages out of a segment file in which little else is alive. It copies their bytes as they
+// are, and when the copies are safe, enters the new places into the log. It moves some pages at a
+// time, and leaves out a page that is taken apart or dropped meanwhile. Keeper chooses the file;
+// the Mover moves single records.
 
 import { ByteWriter } from "../../lib/byte_writer.ts";
 import { readU32 } from "../../lib/bytes.ts";
@@ -18,7 +19,7 @@ interface Copy {
   offset: number;
 }
 
-/** Copies that are not safe yet. */
+/** Copies of pages that are not safe yet. */
 interface Group {
   copies: Copy[];
   file: DataFile;
@@ -39,7 +40,7 @@ export class PageMover {
   readonly #out = new ByteWriter();
   #victim: DataFile | null = null;
   #left: Page[] = [];
-  /** Pages in `#out`, which are to be written. */
+  /** Pages whose copies are in `#out` and still have to be written. */
   #read: Copy[] = [];
   #readingCount = 0;
   #group: Group | null = null;
@@ -62,7 +63,7 @@ export class PageMover {
     return this.#victim !== null;
   }
 
-  /** Starts to empty a file of its pages; false when it has none. */
+  /** Starts to move the pages out of a file; false when it has none. */
   begin(victim: DataFile): boolean {
     this.#left = this.#parts.pages.inFile(victim.number);
     if (this.#left.length === 0) return false;
@@ -72,7 +73,7 @@ export class PageMover {
     return true;
   }
 
-  /** Does a bounded piece; true when the next can be done at once. */
+  /** Does a bounded piece of the work; true when the next can be done at once. */
   step(): boolean {
     if (this.#readingCount > 0) return false;
     if (this.#group !== null) return this.#settle(this.#group);
@@ -101,7 +102,7 @@ export class PageMover {
         this.#readingCount++;
         files.reader(victim).read(offset, byteLength, (result) => {
           this.#readingCount--;
-          // What cannot be read stays where it is, for its queue to find.
+          // A page that cannot be read stays where it is. Its queue will find out.
           const { bytes } = result;
           const isPage = bytes !== null && bytes.length === byteLength &&
             readU32(bytes, 0) === PAGE_MAGIC;

@@ -1,5 +1,5 @@
-// Reads the index of a page, row by row. For whoever needs a page's messages back: the page loader while
-// the node runs, recovery, the offline check. Trusts nothing: an index that does not check is an error.
+// Reads the index of a page, row by row: for the page loader while the node runs, for recovery and
+// for the offline check. It trusts nothing: an index with a wrong checksum is an error.
 
 import { EMPTY_BYTES, readF64, readU32, readU64 } from "../../lib/bytes.ts";
 import { checksum } from "../checksum.ts";
@@ -13,28 +13,28 @@ export interface PageRow {
   entry: number;
   flags: number;
   priority: number;
-  /** Where its record begins in the page. */
+  /** Offset of its record in the page. */
   recordAt: number;
   recordBytes: number;
   addressBytes: number;
   propertiesBytes: number;
   bodyBytes: number;
   arrivalMs: number;
-  /** When its own expiration ends; Infinity without one. */
+  /** When its own expiration ends, ms; Infinity without one. */
   expiryMs: number;
-  /** When it expires in its queue; Infinity when it does not. */
+  /** When it expires in its queue, ms; Infinity when it does not. */
   endMs: number;
-  /** When its delay ends, and the number of that; 0 when it is ready. */
+  /** When its delay ends, ms; 0 when it is ready. */
   dueMs: number;
   delayNumber: number;
 }
 
-/** Bytes that are not a page, or not a whole one. */
+/** The bytes are not a page, or not a whole one. */
 export class PageFormatError extends Error {
   override readonly name = "PageFormatError";
 }
 
-/** Goes through the rows of a page's index; reusable. */
+/** Goes through the rows of a page's index. It may be used again. */
 export class PageReader {
   /** The row that `next` has read. */
   readonly row: PageRow = {
@@ -60,7 +60,7 @@ export class PageReader {
   readonly #seed: number;
   readonly #reader = new VarintReader(new Uint8Array(0));
   #left = 0;
-  /** Where the page ends. */
+  /** Offset of the end of the page. */
   #end = 0;
   #bytes: Uint8Array = EMPTY_BYTES;
   #recordsAt = 0;
@@ -70,8 +70,8 @@ export class PageReader {
   }
 
   /**
-   * Starts with the page that `bytes` begin with; they must reach to the end of its index at least.
-   * @throws PageFormatError when it does not check
+   * Opens the page with which `bytes` begin. They must reach at least to the end of its index.
+   * @throws PageFormatError when the checksum of the index is wrong
    */
   open(bytes: Uint8Array): void {
     if (bytes.length < format.PAGE_HEADER_BYTES || readU32(bytes, 0) !== format.PAGE_MAGIC) {
@@ -96,9 +96,9 @@ export class PageReader {
   }
 
   /**
-   * Checks all records of the open page at once; its bytes must be there to the end. Afterwards rows
-   * can be trusted to tell where the parts of a record are: they end where it ends.
-   * @throws PageFormatError when they do not check
+   * Checks all records of the open page at once. Its bytes must be there to the end. Afterwards the
+   * rows can be trusted to tell where the parts of a record are: they end where the record ends.
+   * @throws PageFormatError when the checksum of the records is wrong
    */
   checkRecords(): void {
     const bytes = this.#bytes;

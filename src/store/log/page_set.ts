@@ -1,6 +1,6 @@
-// All pages of a store and what they mean for the files they lie in: a page counts as the live records
-// it holds. The pager enters pages, the page loader and purges take them out; snapshots and the page
-// mover go through them.
+// All pages of a store, and the live records that they mean for their files: each message of a page
+// counts as one. The pager enters pages; the page loader and purges take them out. Snapshots and
+// the page mover go through them.
 
 import type { Page } from "../page.ts";
 import { PAGE_GONE } from "../page.ts";
@@ -8,33 +8,36 @@ import type { DataFile, DataFiles } from "./data_files.ts";
 
 /** The pages that lanes and retry queues hold. */
 export class PageSet {
-  /** By the file they lie in, so that no set gets so large that it takes long to grow. */
+  /** Pages by the number of their file, so that no set gets so large that growing it takes long. */
   readonly #byFile = new Map<number, Set<Page>>();
   readonly #files: DataFiles;
   readonly #emptied: (file: DataFile) => void;
   count = 0;
   /** Messages in all pages. */
   messageCount = 0;
-  /** Pages of delayed messages: their queues do not count what they take of memory. */
+  /** Pages of delayed messages. Their queues do not count the memory of these pages. */
   delayedPageCount = 0;
 
-  /** `emptied` is told of each file that holds nothing alive any more. */
+  /** `emptied` is called for each file in which nothing is alive any more. */
   constructor(files: DataFiles, emptied: (file: DataFile) => void) {
     this.#files = files;
     this.#emptied = emptied;
   }
 
-  /** The pages one after the other; those that come or go meanwhile may be among them or not. */
+  /**
+   * Returns the pages one after the other. Those that come or go meanwhile may be among them or
+   * not.
+   */
   *all(): Generator<Page, undefined> {
     for (const pages of this.#byFile.values()) yield* pages;
   }
 
-  /** The pages in one file. */
+  /** Returns the pages in one file. */
   inFile(fileNumber: number): Page[] {
     return [...this.#byFile.get(fileNumber) ?? []];
   }
 
-  /** Its owner holds the page from now on. */
+  /** Adds a page that its owner holds from now on. */
   add(page: Page): void {
     this.count++;
     this.messageCount += page.count;
@@ -42,7 +45,7 @@ export class PageSet {
     this.#enter(page);
   }
 
-  /** Its owner holds it no longer. */
+  /** Removes a page that its owner holds no longer. */
   remove(page: Page): void {
     page.state = PAGE_GONE;
     this.count--;
@@ -51,7 +54,7 @@ export class PageSet {
     this.#leave(page);
   }
 
-  /** The page lies elsewhere. */
+  /** Changes the place of a page. */
   move(page: Page, to: { file: number; offset: number }): void {
     this.#leave(page);
     page.place.file = to.file;

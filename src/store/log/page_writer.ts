@@ -1,5 +1,5 @@
-// Builds pages: a stretch of a queue's messages with an index in front (see format.ts). The pager
-// gives it the messages one by one, in order of position; it knows bytes, not lanes or files.
+// Builds pages: messages of one queue with an index in front (see format.ts). The pager gives it
+// the messages one by one, in order of position. It knows bytes, not lanes or files.
 
 import { assert } from "../../lib/assert.ts";
 import { ByteWriter } from "../../lib/byte_writer.ts";
@@ -11,15 +11,15 @@ import { putVarint, VARINT_BYTES_MAX } from "../varint.ts";
 import { BatchWriter, packEntry } from "./batch_writer.ts";
 import * as format from "./format.ts";
 
-// A page of one huge message must not keep its buffer for ever.
+// A larger buffer is given back, so that a page of one huge message does not keep it for ever.
 const KEPT_BYTES_MAX = 1024 * 1024;
 
-// Eight numbers, flags, priority and three times.
+// The most bytes of eight numbers, flags, priority and three times.
 const ROW_BYTES_MAX = 8 * VARINT_BYTES_MAX + 2 + 3 * 8;
 
 /** Collects the messages of a page. */
 export class PageWriter {
-  /** What has been added since `begin`. */
+  /** Messages added since `begin`. */
   count = 0;
   bodyBytes = 0;
   expiryMinMs = Infinity;
@@ -29,16 +29,19 @@ export class PageWriter {
   /** Persistent messages among them. */
   persistentCount = 0;
   persistentBodyBytes = 0;
-  /** Their positions: how many are skipped and how many follow, in turn, from the first message on. */
+  /**
+   * The positions of the persistent messages: numbers of positions skipped and taken, in turn, from
+   * the first message on.
+   */
   runs: number[] = [];
-  /** Position behind the last of them. */
+  /** Position behind the last of these. */
   #runEnd = 0;
   readonly #seed: number;
   readonly #index = new ByteWriter();
   readonly #records: BatchWriter;
   #arrivalMs = -1;
 
-  /** `seed` is that of every checksum in the folder. */
+  /** `seed` is the seed of every checksum in the folder. */
   constructor(seed: number) {
     this.#seed = seed;
     this.#records = new BatchWriter(seed);
@@ -135,7 +138,10 @@ export class PageWriter {
     this.#arrivalMs = arrivalMs;
   }
 
-  /** Appends the page to `out`, which ends on a multiple of 8, and returns where its index ends in it. */
+  /**
+   * Appends the page to `out`, which ends on a multiple of 8. Returns the offset in `out` at which
+   * its index ends.
+   */
   finish(queueId: number, out: ByteWriter): number {
     const index = this.#index;
     const records = this.#records.out;

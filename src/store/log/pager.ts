@@ -1,10 +1,10 @@
-// Keeps the memory of long backlogs within a bound: writes messages that are not needed soon to pages in
-// segment files, and when those are safe, lets go of everything known of them in memory. The log says
-// where they are now (docs/storage.md "Pages"). Keeper calls it once a turn; what is needed last is for
-// lanes and retry queues to say, how pages are read back the page loader's.
+// Keeps the memory of long backlogs within a bound: it writes messages that are not needed soon to
+// pages in segment files. When the pages are safe, it frees all memory of these messages and enters
+// the pages into the log (docs/storage.md "Pages"). Keeper calls it once a turn. Lanes and retry
+// queues say which messages are needed last; the page loader reads pages back.
 //
-// Messages are written while they stay where they are. If any of them has left meanwhile, or been looked
-// at by the head, what was written does not count and nothing has changed.
+// Messages stay where they are while they are written. If any of them has left meanwhile, or the
+// head has reached them, the written pages do not count and nothing has changed.
 
 import { ByteWriter } from "../../lib/byte_writer.ts";
 import { assert } from "../../lib/assert.ts";
@@ -25,21 +25,22 @@ import { PageWriter } from "./page_writer.ts";
 import type { SegmentWriter } from "./segment_writer.ts";
 import type { StoreSizes } from "./sizes.ts";
 
-// Paging begins at the bound and goes on until this part of it.
+// Paging begins above the bound and ends below this part of it.
 const CALM_RATIO = 0.85;
-// Delayed messages are known not to be needed soon, and each of them takes part in a start: they go long
-// before there is no room, when they have this part of it.
+// Delayed messages are written to pages when they take one part in so many of the bound, long
+// before memory is short. They are known not to be needed soon, and each of them that is not in a
+// page makes a start longer.
 const DELAYED_PART = 8;
 const RETRY_MS = 1000;
 const COMMITTED_PER_STEP_MAX = 2048;
-// What a message takes beside its record: its place in the table, its row, its holding.
+// Bytes that a message takes beside its record: its place in the table, its row, its holding.
 const REFERENCE_BYTES = 24;
 const HOLDING_BYTES = 29;
-// All that a delayed message takes, with a small record.
+// Bytes that a delayed message takes in all, with a small record of 51 bytes.
 const DELAYED_MESSAGE_BYTES = DELAYED_BYTES + REFERENCE_BYTES + HOLDING_BYTES + 51;
 const KEPT_BYTES_MAX = 4 * 1024 * 1024;
 
-/** What a {@link Pager} is made of. */
+/** The parts of a {@link Pager}. */
 export interface PagerParts {
   options: { logger: Logger; residentBytesMax: number };
   sizes: StoreSizes;
@@ -50,36 +51,36 @@ export interface PagerParts {
   lanes: ReadonlyMap<number, Lane>;
   retryQueues: ReadonlySet<PageSource>;
   laneBytes: () => number;
-  /** Delayed messages in memory. */
+  /** Returns the number of delayed messages in memory. */
   delayedCount: () => number;
   pages: PageSet;
   segments: SegmentWriter;
-  /** Nothing alive is in the file. */
+  /** Called when nothing in the file is alive. */
   emptied: (file: DataFile) => void;
-  /** The queue holds the record no longer. */
+  /** Called when the queue holds the record no longer. */
   release: (ref: number, queueId: number) => void;
-  /** Brings a record into memory and calls back in a later turn. */
+  /** Reads a record into memory and calls back in a later turn. */
   load: (ref: number, done: (error: Error | null) => void) => void;
 }
 
-/** Messages that are being written. */
+/** A stretch that is being written. */
 interface Draft {
   readonly stretch: Stretch;
   readonly pages: Page[];
-  /** Which positions each page holds that must survive; see ENTRY_PAGED. */
+  /** The positions of the persistent messages of each page; see ENTRY_PAGED. */
   readonly runs: (readonly number[])[];
-  /** Memory that it will free. */
+  /** Bytes of memory that the pages will free. */
   bytes: number;
   messages: number;
   ticket: number;
   generation: number;
-  /** Whether anything in it must survive a restart. */
+  /** Whether some of its messages must survive a restart. */
   readonly isLogged: boolean;
   readonly isDelayed: boolean;
   file: DataFile | null;
 }
 
-/** What there is to know of a stretch before it is written. */
+/** Facts about a stretch, collected before it is written. */
 interface Survey {
   count: number;
   bodyBytes: number;
@@ -115,7 +116,7 @@ export class Pager {
     this.#delayed = new ColdStretches(() => retryQueues.values(), sizes.sparePageMessagesMin);
   }
 
-  /** A source has got large. */
+  /** Registers a source that has grown. */
   grown(source: PageSource): void {
     this.#coldOf(source).add(source);
   }
@@ -124,14 +125,14 @@ export class Pager {
     return this.#parts.retryQueues.has(source) ? this.#delayed : this.#ready;
   }
 
-  /** A source is gone. */
+  /** Removes a source. */
   closed(source: PageSource): void {
     this.#delayed.delete(source);
   }
 
   /**
-   * Bytes that messages need, delayed ones without their rows: what is alive, not what is held, because
-   * paging goes by what it can free at once.
+   * Bytes that messages need, without the rows of delayed ones. They are the live bytes, not the
+   * held ones, because paging goes by the bytes that it can free at once.
    */
   get usedBytes(): number {
     const { arena, holdings, laneBytes } = this.#parts;
@@ -139,7 +140,7 @@ export class Pager {
       holdings.count * HOLDING_BYTES + laneBytes();
   }
 
-  /** Whether pages are on their way that will free memory. */
+  /** Whether pages are being written that will free memory. */
   get isBusy(): boolean {
     return this.#isPaging &&
       (this.#drafts.length > 0 || this.#ready.hasSome || this.#delayed.hasSome);
@@ -150,7 +151,7 @@ export class Pager {
     return this.#loadingCount > 0;
   }
 
-  /** Does a bounded piece; true when more can be done at once. */
+  /** Does a bounded piece of the work; true when more can be done at once. */
   step(nowMs: number, mayWrite: boolean): boolean {
     const hasMore = this.#commitSafe();
     if (!mayWrite || nowMs < this.#retryAtMs || !this.#isPressed()) return hasMore;
@@ -172,7 +173,7 @@ export class Pager {
       this.#isPaging && this.#ready.isWorthLooking(nowMs);
   }
 
-  // What to write next; null when there is nothing, or no need to.
+  // Returns the stretch to write next; null when there is none, or no need.
   #next(nowMs: number): Stretch | null {
     if (!this.#isPressed()) return null;
     const stretch = this.#isPagingDelayed ? this.#delayed.next(nowMs) : null;
@@ -226,11 +227,12 @@ export class Pager {
     out.bytes = EMPTY_BYTES;
   }
 
-  // Puts a stretch into the group unless it cannot be written now; how many messages were looked at.
+  // Puts a stretch into the group, unless it cannot be written now. Returns how many messages were
+  // looked at.
   #take(stretch: Stretch): number {
     const survey = this.#survey(stretch);
     const { count, bodyBytes, isHeld, missing, firstRef, firstPosition } = survey;
-    // Large messages would make long turns: their bodies are given up one by one instead.
+    // Large messages would make long turns. Their bodies are given up one by one instead.
     if (count === 0 || bodyBytes > this.#parts.sizes.pagedChunkBytesMax) {
       stretch.refuse(firstRef, firstPosition);
       return count;
@@ -282,7 +284,8 @@ export class Pager {
       }
       arena.describe(ref, view);
       survey.bodyBytes += view.bodyEnd - view.bodyStart;
-      // Persistent messages are kept across a restart in durable queues only, all of them.
+      // Only durable queues have holdings. They keep all their persistent messages across a
+      // restart.
       survey.isHeld ||= holdings.find(ref, queueId) !== NO_HOLDING;
       if (!arena.isResident(ref)) survey.missing.push({ ref, position });
     });

@@ -1,6 +1,6 @@
-// Puts together what pages need: who writes them, who reads them, which there are. FileStore makes one
-// and gives it to its lanes and the broker's retry queues; Keeper has it work once a turn. It decides
-// nothing itself.
+// Puts the parts of paging together: the pager, the page loader, the page mover and the set of
+// pages. FileStore makes one and gives it to its lanes and the broker's retry queues. Keeper calls
+// it once a turn. It decides nothing itself.
 
 import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";
@@ -23,10 +23,10 @@ import { Pager } from "./pager.ts";
 import { SegmentWriter } from "./segment_writer.ts";
 import type { StoreSizes } from "./sizes.ts";
 
-// Of the memory that may be in use, what is read before it is needed.
+// One part in so many of the memory for contents may hold pages that are read ahead.
 const AHEAD_PART = 4;
 
-/** What a {@link Paging} is made of. */
+/** The parts of a {@link Paging}. */
 export interface PagingParts {
   options: { logger: Logger; residentBytesMax: number; isSynced: boolean };
   sizes: StoreSizes;
@@ -100,7 +100,7 @@ export class Paging implements LanePages, DelayedPages {
     return this.#pager.isBusy;
   }
 
-  /** Bytes of memory that messages need which are not in pages. */
+  /** Bytes of memory that messages outside of pages need. */
   get usedBytes(): number {
     return this.#pager.usedBytes;
   }
@@ -110,7 +110,7 @@ export class Paging implements LanePages, DelayedPages {
     return this.#pager.isLoading;
   }
 
-  /** Does a bounded piece; true when more can be done at once. */
+  /** Does a bounded piece of the work; true when more can be done at once. */
   step(nowMs: number, mayWrite: boolean): boolean {
     this.#loader.step();
     this.segments.closeDead();
@@ -125,7 +125,7 @@ export class Paging implements LanePages, DelayedPages {
     owner.pushPage(page);
   }
 
-  /** Ends it; nothing that is under way counts any more. */
+  /** Ends paging. Work that is under way does not count any more. */
   end(): void {
     this.#loader.close();
     this.segments.close();

@@ -1,6 +1,7 @@
-// The positions of one queue while its state is rebuilt: which row of RecoveredRows tells of the message
-// at a position. Positions are nearly dense, so blocks of adjacent ones are found by number and hold
-// their rows side by side. Made by recovery, thrown away when the broker has taken the messages over.
+// The positions of one queue while its state is rebuilt: the row of RecoveredRows for the message
+// at each position. Positions are nearly dense, so blocks of adjacent ones are found by number and
+// hold their rows side by side. Recovery makes a table, which is dropped when the broker has taken
+// the messages over.
 
 import { NO_ROW, type RecoveredRows } from "./recovered_rows.ts";
 
@@ -18,7 +19,7 @@ export class PositionTable {
   count = 0;
   readonly rows: RecoveredRows;
   readonly #blocks = new Map<number, PositionBlock>();
-  // Neighbours follow each other, nearly always.
+  // The next position asked for is nearly always in the same block.
   #lastNumber = -1;
   #lastBlock: PositionBlock | undefined = undefined;
 
@@ -33,14 +34,14 @@ export class PositionTable {
     return this.#lastBlock;
   }
 
-  /** The row of a position, or NO_ROW. */
+  /** Returns the row of a position, or NO_ROW. */
   find(position: number): number {
     const number = Math.floor(position / BLOCK_POSITIONS);
     const block = this.#blockOf(number);
     return block === undefined ? NO_ROW : block.rows[position - number * BLOCK_POSITIONS]!;
   }
 
-  /** The row of a position, made if there is none; its columns are the caller's to set. */
+  /** Returns the row of a position, made if there is none. The caller sets its columns. */
   put(position: number): number {
     const known = this.find(position);
     if (known !== NO_ROW) return known;
@@ -54,7 +55,7 @@ export class PositionTable {
     this.rows.free(this.#leave(position));
   }
 
-  /** The row of a position that is in the table is that of another, free one from now on. */
+  /** Moves the row of a position in the table to another position, which is free. */
   move(position: number, newPosition: number): void {
     this.#enter(newPosition, this.#leave(position));
   }
@@ -86,7 +87,7 @@ export class PositionTable {
     return row;
   }
 
-  /** Visits all positions in rising order; the one that is visited may be removed. */
+  /** Visits all positions in rising order. The visited position may be removed. */
   each(visit: (position: number, row: number) => void): void {
     for (const number of Float64Array.from(this.#blocks.keys()).sort()) {
       const { rows } = this.#blocks.get(number)!;

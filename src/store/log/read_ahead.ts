@@ -1,6 +1,6 @@
-// How much is read ahead of the heads of queues, and what of it has not been used yet: that stays in
-// memory until it is, within a part of what may be there. RecordReads asks before it reads, the evictor
-// before it gives a record up. Knows references and bytes, never files.
+// Decides how many records are read ahead of the heads of queues. Records that were read ahead stay
+// in memory until they are used, within a bound. RecordReads asks before it reads, the evictor
+// before it gives a record up. It knows references and bytes, never files.
 //
 //   a window grows   while all that was read ahead for its lane was used:      8 > 16 > … > 256 records
 //   and shrinks      when some of it had to make way for others before it was: 8 > 4 > 2 > 1 > 0
@@ -9,18 +9,19 @@ import type { ReadyLane } from "../port.ts";
 
 const FIRST_RECORDS = 8;
 const RECORDS_MAX = 256;
-// A lane for which nothing has been used while so many heads were asked for makes way for others.
+// A lane makes way for others when none of its records has been used while so many heads, of all
+// lanes, were asked for.
 const STALE_HEADS = 4096;
 
-/** What is read ahead for one lane. */
+/** The read-ahead of one lane. */
 interface Window {
-  /** So many records the next time. */
+  /** Number of records to read ahead the next time. */
   records: number;
-  /** Records that have not been used. */
+  /** Records that were read ahead and have not been used. */
   unusedCount: number;
-  /** Whether some had to make way. */
+  /** Whether some of them had to make way. */
   isCut: boolean;
-  /** Heads asked for, of all lanes, when something of this one was used last. */
+  /** Number of heads asked for, of all lanes, when a record of this lane was used last. */
   usedAt: number;
 }
 
@@ -30,21 +31,21 @@ interface Unused {
   bytes: number;
 }
 
-/** The records that have been read ahead and not used. */
+/** Records that have been read ahead and not used. */
 export class ReadAhead {
   readonly #bytesMax: number;
   readonly #windows = new WeakMap<ReadyLane, Window>();
-  /** By reference, oldest first. */
+  /** The records by reference, oldest first. */
   readonly #unused = new Map<number, Unused>();
   #unusedBytes = 0;
   #headCount = 0;
 
-  /** At most `bytesMax` bytes stay in memory for their turn. */
+  /** `bytesMax`: the most bytes of records that may stay in memory for their turn. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
-  /** How many records there are. */
+  /** Number of these records. */
   get count(): number {
     return this.#unused.size;
   }
@@ -54,7 +55,10 @@ export class ReadAhead {
     return this.#bytesMax - this.#unusedBytes;
   }
 
-  /** The head of a lane is to be read; how many records behind it may be as well. */
+  /**
+   * Is told that the head of a lane is to be read. Returns how many records behind it may be read
+   * as well.
+   */
   recordsFor(lane: ReadyLane): number {
     this.#headCount++;
     let window = this.#windows.get(lane);
@@ -74,7 +78,8 @@ export class ReadAhead {
       window.records >>= 1;
       window.isCut = false;
     } else if (window.records === 0) {
-      // There has to be much room, or all lanes begin anew together.
+      // Read-ahead begins again only when there is much room; otherwise all lanes would begin anew
+      // together.
       if (this.#hasRoom) window.records = 1;
     } else if (window.unusedCount === 0) {
       window.records = Math.min(window.records * 2, RECORDS_MAX);
@@ -93,7 +98,9 @@ export class ReadAhead {
     return this.#unusedBytes * 2 < this.#bytesMax;
   }
 
-  /** A record is being read ahead for a lane that `recordsFor` was asked about. */
+  /**
+   * Adds a record that is being read ahead for a lane. `recordsFor` has been asked about that lane.
+   */
   add(lane: ReadyLane, ref: number, bytes: number): void {
     const window = this.#windows.get(lane)!;
     window.unusedCount++;
@@ -101,12 +108,15 @@ export class ReadAhead {
     this.#unusedBytes += bytes;
   }
 
-  /** Whether a record waits for its turn and is to stay in memory. */
+  /** Whether a record waits for its turn and must stay in memory. */
   has(ref: number): boolean {
     return this.#unused.has(ref);
   }
 
-  /** A record has been looked at, is gone or could not be read; most were never read ahead. */
+  /**
+   * Is told that a record has been used, is gone or could not be read. Most such records were never
+   * read ahead.
+   */
   used(ref: number): void {
     const window = this.#remove(ref);
     if (window !== undefined) window.usedAt = this.#headCount;

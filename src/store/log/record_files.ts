@@ -1,5 +1,5 @@
-// Reads message records back from data files, each of them checked, for messages whose bytes are not in
-// memory. RecordReads asks; the answer comes in a later turn.
+// Reads message records back from data files and checks each, for messages whose bytes are not in
+// memory. RecordReads asks. The answer comes in a later turn.
 
 import { DiskError } from "../file_system.ts";
 import { checksum } from "../checksum.ts";
@@ -9,7 +9,7 @@ import { emptySource } from "../views.ts";
 import { BatchFormatError, EntryReader } from "./batch_reader.ts";
 import type { DataFiles } from "./data_files.ts";
 
-/** What reading a record gives: its message, or why there is none. */
+/** The result of reading a record: its message, or the error. */
 export type RecordResult =
   | { message: MessageSource; error: null }
   | { message: null; error: Error };
@@ -35,9 +35,9 @@ export class RecordFiles {
   }
 
   /**
-   * Reads the records at some places of one file, in rising order, with one read of all that lies
-   * between the first and the last; `each` is called for every one of them later, by `step` if the
-   * file cannot even be asked.
+   * Reads the records at some places of one file, in rising order, with one read from the first to
+   * the last. `each` is called for every record in a later turn. If the file cannot be opened,
+   * `step` calls it.
    */
   read<P extends RecordPlace>(
     places: readonly P[],
@@ -65,12 +65,15 @@ export class RecordFiles {
     }
   }
 
-  /** Whether `step` has something to tell. */
+  /** Whether `step` has refused records to report. */
   get hasRefused(): boolean {
     return this.#refused.length > 0;
   }
 
-  /** Tells what could not be told at once, because who asked was not ready for it; called once a turn. */
+  /**
+   * Reports records whose file could not be opened. This is done later, because the caller was not
+   * ready for it. To be called once a turn.
+   */
   step(): void {
     if (this.#refused.length === 0) return;
     for (const tell of this.#refused.splice(0)) tell();
@@ -93,8 +96,8 @@ export class RecordFiles {
   }
 
   /**
-   * The message whose record entry is `bytes[at, end)`; valid until the next call.
-   * @throws BatchFormatError, VarintError when it does not check
+   * Returns the message whose record entry is `bytes[at, end)`. It is valid until the next call.
+   * @throws BatchFormatError, VarintError when its bytes or its checksum are wrong
    */
   decode(bytes: Uint8Array, at: number, end: number): MessageSource {
     const record = this.#entries.recordAt(bytes, at, end);

@@ -1,6 +1,7 @@
-// The records on their way into memory, and who waits for each. When a queue reaches a head that is on
-// disk alone, those behind it are read as well, with one read where they lie together, because they are
-// wanted next; how many, says ReadAhead. FileStore asks; the answer comes in a later turn.
+// The records that are being read, and who waits for each. When a queue reaches a head that is on
+// disk only, the records behind it are read as well, with one read for those that lie together,
+// because they are wanted next. ReadAhead says how many. FileStore asks; the answer comes in a
+// later turn.
 
 import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";
@@ -11,14 +12,14 @@ import { ReadAhead } from "./read_ahead.ts";
 import { RecordFiles, type RecordPlace, type RecordResult } from "./record_files.ts";
 
 const AHEAD_BYTES = 1024 * 1024;
-// Of the memory that contents may take, what is read before it is needed.
+// One part in so many of the memory for contents may hold records that are read ahead.
 const AHEAD_PART = 4;
-// Nothing is read ahead while this much is under way: memory is given up again no faster.
+// Nothing is read ahead while this many bytes are under way, because memory is given up no faster.
 const UNDER_WAY_BYTES = 4 * 1024 * 1024;
-// Records of other queues that lie in between are read along up to here.
+// Up to this many bytes of other queues between two records are read along.
 const GAP_BYTES_MAX = 16 * 1024;
 
-/** What {@link RecordReads} are made of. */
+/** The parts of {@link RecordReads}. */
 export interface RecordReadsParts {
   options: { residentBytesMax: number };
   arena: Arena;
@@ -26,7 +27,7 @@ export interface RecordReadsParts {
   files: DataFiles;
   seed: number;
   logger: Logger;
-  /** Something has been read: a turn should follow. */
+  /** Called when something has been read and a turn should follow. */
   wake: () => void;
 }
 
@@ -34,12 +35,12 @@ interface Wanted extends RecordPlace {
   ref: number;
 }
 
-/** Brings records back into memory. */
+/** Reads records into memory. */
 export class RecordReads {
   readonly ahead: ReadAhead;
   readonly #parts: RecordReadsParts;
   readonly #records: RecordFiles;
-  /** Who waits, by reference; nobody for what is read ahead. */
+  /** The waiters by reference; none for a record that is read ahead. */
   readonly #waiters = new Map<number, ReadWaiter[]>();
   #bytesUnderWay = 0;
 
@@ -65,13 +66,13 @@ export class RecordReads {
     const underWayBytes = this.#bytesUnderWay + head.recordBytes;
     const bytesMax = Math.min(AHEAD_BYTES, UNDER_WAY_BYTES - underWayBytes, ahead.freeBytes / 2);
     let byteCount = 0;
-    // One more, because the head is visited, too.
+    // One more, because `peek` visits the head, too.
     lane.peek(ahead.recordsFor(lane) + 1, (ref) => {
       if (byteCount >= bytesMax || !this.#isMissing(ref)) return;
       const next = this.#placeOf(ref);
       const gapBytes = gapBetween(wanted.at(-1)!, next);
       byteCount += next.recordBytes + (gapBytes <= GAP_BYTES_MAX ? gapBytes : 0);
-      // Whoever stands behind one that does not fit is not wanted before it.
+      // A record behind one that does not fit is not wanted before that one.
       if (byteCount > bytesMax) return;
       this.#waiters.set(ref, []);
       ahead.add(lane, ref, next.recordBytes);
@@ -80,7 +81,7 @@ export class RecordReads {
     for (const run of runsOf(wanted)) this.#read(run);
   }
 
-  /** Tells what could not be told at once; called once a turn. */
+  /** Reports records that could not be asked for. To be called once a turn. */
   step(): void {
     this.#records.step();
   }
@@ -115,10 +116,10 @@ export class RecordReads {
     let byteCount = last.offset + last.recordBytes - run[0]!.offset;
     this.#bytesUnderWay += byteCount;
     this.#records.read(run, (wanted, result) => {
-      // All of them come together.
+      // All records of a run come together.
       this.#bytesUnderWay -= byteCount;
       byteCount = 0;
-      // One bad sector is not to keep its neighbours from being read.
+      // One bad sector must not keep its neighbours from being read.
       const isRetried = result.error !== null && run.length > 1;
       if (isRetried && this.#waiters.get(wanted.ref)!.length > 0) this.#read([wanted]);
       else this.#arrived(wanted, result);
@@ -132,7 +133,8 @@ export class RecordReads {
     const { ref, file, offset } = wanted;
     const waiters = this.#waiters.get(ref)!;
     this.#waiters.delete(ref);
-    // A reference that was freed meanwhile may name another message now: whoever waits looks again.
+    // A reference that was freed meanwhile may name another message now. Then the waiters ask
+    // again.
     const isSame = holdings.fileOf(ref) === file && holdings.offsetOf(ref) === offset;
     if (isSame && message !== null && !arena.isResident(ref)) arena.fill(ref, message);
     else this.ahead.used(ref);
@@ -146,7 +148,7 @@ export class RecordReads {
   }
 }
 
-// Those that lie together, in their order on disk.
+// Groups records that lie together, in their order on disk.
 function runsOf(wanted: Wanted[]): Wanted[][] {
   wanted.sort((a, b) => a.file - b.file || a.offset - b.offset);
   const runs: Wanted[][] = [];
@@ -158,7 +160,7 @@ function runsOf(wanted: Wanted[]): Wanted[][] {
   return runs;
 }
 
-// Bytes of others between two records; Infinity when they do not lie in this order in one file.
+// Returns the bytes between two records; Infinity when they do not lie in this order in one file.
 function gapBetween(first: RecordPlace, second: RecordPlace): number {
   const gapBytes = second.offset - first.offset - first.recordBytes;
   return first.file === second.file && gapBytes >= 0 ? gapBytes : Infinity;

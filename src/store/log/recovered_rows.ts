@@ -1,23 +1,24 @@
-// What recovery knows of each message while the state of a folder is rebuilt: flat arrays in chunks, one
-// row per message, for all queues together. Chunks, because arrays of ten million would be copied each
-// time they grow. PositionTable says which row is whose; the broker takes the rows over one by one.
+// The facts about each message while the state of a folder is rebuilt: flat arrays in chunks, one
+// row per message, for all queues together. Arrays of ten million rows would be copied each time
+// they grow; chunks are not. PositionTable says which row belongs to which position. The broker
+// takes the rows over one by one.
 
 /** Rows in a chunk: a power of two. */
 const CHUNK_ROWS = 8192;
 const CHUNK_SHIFT = 13;
 const CHUNK_MASK = CHUNK_ROWS - 1;
 
-/** No row. */
+/** The number that stands for no row. */
 export const NO_ROW = 0;
 
-/** What a row says. */
+/** The content of a row. */
 export interface RecoveredRow {
   file: number;
   offset: number;
   recordBytes: number;
   state: number;
   entry: number;
-  /** When its delay ends, and the number of that; 0 unless it is delayed. */
+  /** When its delay ends, ms; 0 unless it is delayed. */
   dueMs: number;
   delayNumber: number;
   flags: number;
@@ -50,7 +51,7 @@ export class RecoveredRows {
   #firstFree = NO_ROW;
   #unused = NO_ROW + 1;
 
-  /** A row whose columns are the caller's to set. */
+  /** Returns a new row. The caller sets its columns. */
   allocate(): number {
     const free = this.#firstFree;
     if (free !== NO_ROW) {
@@ -62,13 +63,13 @@ export class RecoveredRows {
     return row;
   }
 
-  /** The row is nobody's any more. */
+  /** Frees a row. */
   free(row: number): void {
     this.#chunks[row >>> CHUNK_SHIFT]!.offset[row & CHUNK_MASK] = this.#firstFree;
     this.#firstFree = row;
   }
 
-  /** Says all of a row; `since` is the batch that it tells the state before. */
+  /** Sets all columns of a row. The row shows the state before the batch `since`. */
   set(row: number, said: RecoveredRow, since: number): void {
     const chunk = this.#chunks[row >>> CHUNK_SHIFT]!;
     const at = row & CHUNK_MASK;
@@ -87,7 +88,7 @@ export class RecoveredRows {
     chunk.expiryMs[at] = said.expiryMs;
   }
 
-  /** Fills in all of a row. */
+  /** Copies all columns of a row into `into`. */
   get(row: number, into: RecoveredRow): void {
     const chunk = this.#chunks[row >>> CHUNK_SHIFT]!;
     const at = row & CHUNK_MASK;
@@ -105,7 +106,7 @@ export class RecoveredRows {
     into.expiryMs = chunk.expiryMs[at]!;
   }
 
-  /** The batch that the row tells the state before; older entries have nothing to add. */
+  /** Returns the batch before which the row shows the state. Older entries add nothing to it. */
   sinceOf(row: number): number {
     return this.#chunks[row >>> CHUNK_SHIFT]!.since[row & CHUNK_MASK]!;
   }
@@ -142,7 +143,7 @@ export class RecoveredRows {
   }
 }
 
-/** A row to be filled in. */
+/** Returns an empty row, to be filled in. */
 export function emptyRow(): RecoveredRow {
   return {
     file: 0,

@@ -1,10 +1,12 @@
-// Rebuilds what a data folder says: the newest snapshot, then every batch behind it. Nothing in here
-// changes a file but for what log_replay.ts cuts off. What is damaged is reported and the rest is used
-// (docs/storage.md "At the start"). The file store keeps what comes out, the broker takes it over.
+// Rebuilds the state from a data folder: the newest snapshot, then every batch behind it. It
+// changes no file, except that log_replay.ts cuts torn ends off and writes batches again. It
+// reports damage and uses the rest (docs/storage.md "At the start"). The file store keeps the
+// result, and the broker takes it over.
 //
-// A snapshot is taken while things go on, so each of its rows says how the message stood before some
-// batch. Entries are facts that hold from their batch on: those older than a row add nothing to it, all
-// others are applied in order, and a position nobody knows any more is no error.
+// A snapshot is taken while the broker works, so each of its rows shows the state of the message
+// before some batch. Entries are facts that hold from their batch on. An entry that is older than a
+// row adds nothing to it, and all other entries are applied in order. An entry about an unknown
+// position is no error.
 
 import { DiskError } from "../file_system.ts";
 import type { PagePlace } from "../page.ts";
@@ -40,23 +42,23 @@ import { PageFormatError, PageReader, type PageRow } from "./page_reader.ts";
 import { PositionTable } from "./position_table.ts";
 import { emptyRow, NO_ROW, type RecoveredRow, RecoveredRows } from "./recovered_rows.ts";
 
-/** A page as it was found. */
+/** A page that was found. */
 export interface RecoveredPage extends PagePlace {
-  /** The batch that it tells the state before; older entries have nothing to add. */
+  /** The page shows the state before this batch. Older entries add nothing to it. */
   since: number;
 }
 
-/** One queue as it was found. */
+/** One queue that was found. */
 export interface RecoveredQueue {
-  /** Those that are not in pages. */
+  /** Messages that are not in pages. */
   readonly positions: PositionTable;
-  /** By first position. */
+  /** Pages by their first position. */
   readonly pages: Map<number, RecoveredPage>;
-  /** The highest position that was ever used, as far as is known. */
+  /** The highest position that is known to have been used. */
   lastPosition: number;
 }
 
-/** Everything a data folder says. */
+/** The state that a data folder holds. */
 export class Recovered implements BatchVisitor {
   readonly definitions: Record<DefinitionKind, Map<string, unknown>> = {
     exchange: new Map(),
@@ -74,19 +76,20 @@ export class Recovered implements BatchVisitor {
   lastBatch = 0;
   /** Broker time of the last batch, ms. */
   lastTimeMs = 0;
-  /** What could not be read. */
+  /** Parts that could not be read. */
   readonly damages: Damage[] = [];
-  /** What had not been safe when the node ended, and is gone. */
+  /** Parts that had not been safe when the node ended, and are gone. */
   readonly cuts: Damage[] = [];
   /** Bytes of batches read behind the snapshot. */
   replayedBytes = 0;
-  /** Files they were in. */
+  /** Files with these batches. */
   replayedFiles = 0;
   isSnapshotWhole = false;
   #file = 0;
   #batch = 0;
-  /** Pages of the snapshot, by rising batch, and how many of them the log has caught up with. */
+  /** Pages of the snapshot, by rising batch. */
   readonly #toldPages: { readonly queueId: number; readonly page: RecoveredPage }[] = [];
+  /** How many of these pages the log has caught up with. */
   #toldCount = 0;
   readonly #row = emptyRow();
   #lastQueueId = -1;
@@ -110,7 +113,7 @@ export class Recovered implements BatchVisitor {
     this.#reader.read(bytes, batch, this);
   }
 
-  /** What is known of a queue. */
+  /** Returns the facts about a queue, made if there are none. */
   queue(queueId: number): RecoveredQueue {
     if (queueId === this.#lastQueueId) return this.#lastQueue!;
     let queue = this.queues.get(queueId);
@@ -123,7 +126,7 @@ export class Recovered implements BatchVisitor {
     return queue;
   }
 
-  /** The row an entry of this batch is about, NO_ROW when it has nothing to add. */
+  /** Returns the row that an entry of this batch concerns; NO_ROW when it adds nothing. */
   #rowOf(positions: PositionTable, position: number): number {
     const row = positions.find(position);
     return row !== NO_ROW && this.rows.sinceOf(row) > this.#batch ? NO_ROW : row;
@@ -148,7 +151,8 @@ export class Recovered implements BatchVisitor {
     this.rows.set(queue.positions.put(position), row, 0);
   }
 
-  // The row of a ready message but for its place and its deliveries; the same object every time.
+  // Returns the row of a ready message, without its place and its deliveries; the same object every
+  // time.
   #readyRow(record: RecordMeta | PageRow): RecoveredRow {
     const row = this.#row;
     row.recordBytes = record.recordBytes;
@@ -250,8 +254,8 @@ export class Recovered implements BatchVisitor {
     pages.set(place.first, { ...place, since: this.#batch });
   }
 
-  // A page that the snapshot tells of is there from the batch on that was open then. Earlier another one
-  // may have begun at its position, of which the log has more to say.
+  // A page of the snapshot exists from the batch on that was open then. Before that batch, another
+  // page may have begun at its position, about which the log has more entries.
   #tellPages(batch: number): void {
     const told = this.#toldPages;
     for (; this.#toldCount < told.length; this.#toldCount++) {
@@ -262,7 +266,7 @@ export class Recovered implements BatchVisitor {
     }
   }
 
-  // Of deleted queues only what is on its way to their dead-letter exchange is left.
+  // Of deleted queues, only the messages on their way to the dead-letter exchange are kept.
   #dropUndefinedQueues(): void {
     const defined = idsOf(this.definitions.queue);
     const deleted = idsOf(this.definitions.deleted);
@@ -279,13 +283,13 @@ export class Recovered implements BatchVisitor {
     }
   }
 
-  /** Everything has been read. */
+  /** To be called when everything has been read. */
   finish(): void {
     this.#tellPages(Infinity);
     this.#dropUndefinedQueues();
   }
 
-  // What cannot be read of a page is reported.
+  // Reports a page that cannot be read.
   #reading(place: PagePlace, read: () => void): void {
     try {
       read();
@@ -316,7 +320,7 @@ export class Recovered implements BatchVisitor {
     this.#reading(page, () => this.#expand(page, positions));
   }
 
-  // Puts a row for every message of a page whose state is not known from later.
+  // Makes a row for every message of a page whose later state is not known.
   #expand(page: RecoveredPage, positions: PositionTable): void {
     const { file, offset } = page;
     this.#readPage(page, (paged) => {
@@ -347,7 +351,7 @@ export class Recovered implements BatchVisitor {
   }
 
   defined(kind: DefinitionKind, key: string, value: unknown): void {
-    // A definition made anew goes behind what it may depend on.
+    // A definition that is made again comes after the definitions on which it may depend.
     this.definitions[kind].delete(key);
     this.definitions[kind].set(key, value);
     if (kind === "queue" || kind === "deleted") this.lastQueueId((value as { id: number }).id);
@@ -372,8 +376,8 @@ export class Recovered implements BatchVisitor {
 }
 
 /**
- * Reads a folder's snapshot and logs; `repair` says what may be done to them.
- * @throws DiskError when the disk does not let it
+ * Reads a folder's snapshot and logs. `repair` says what may be done to them.
+ * @throws DiskError when the disk fails
  */
 export function recover(files: DataFiles, manifest: Manifest, repair: Repair): Recovered {
   const recovered = new Recovered(files, manifest.seed);

@@ -1,25 +1,26 @@
-// Removes data files that nothing needs any more, one after the other and beside the turns, because the
-// system takes long to give back the room of a large file. One that cannot be removed is tried again
-// after a while. Keeper decides which files go; a file that is here is none of the folder's any more.
+// Removes data files that are not needed any more, one after the other and beside the turns,
+// because the system takes long to free the room of a large file. A file that cannot be removed is
+// tried again after a while. Keeper decides which files go; they are not in the list of data files
+// any more.
 
 import type { DiskError } from "../file_system.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 
 const RETRY_MS = 10_000;
 
-/** Files on their way out. */
+/** Files that are being removed. */
 export class Removals {
   readonly #files: DataFiles;
   readonly #failed: (what: string, error: DiskError) => void;
   readonly #waiting: DataFile[] = [];
-  /** Those that could not be removed, until they are tried again. */
+  /** Files that could not be removed, until they are tried again. */
   readonly #left: DataFile[] = [];
   #isRemoving = false;
   #nowMs = 0;
   #retryAtMs = Infinity;
   #onIdle: (() => void) | null = null;
 
-  /** `failed` is told what the disk has refused. */
+  /** `failed` is told each removal that the disk has refused. */
   constructor(files: DataFiles, failed: (what: string, error: DiskError) => void) {
     this.#files = files;
     this.#failed = failed;
@@ -33,7 +34,7 @@ export class Removals {
     this.#next();
   }
 
-  /** Tries again what has failed if it is time to; called once a turn. */
+  /** Tries failed removals again if it is time. To be called once a turn. */
   step(nowMs: number): void {
     this.#nowMs = nowMs;
     if (nowMs < this.#retryAtMs) return;
@@ -42,7 +43,7 @@ export class Removals {
     this.#next();
   }
 
-  /** Begins no other removal, and calls back when none is under way. */
+  /** Begins no further removal, and calls back when none is under way. */
   end(done: () => void): void {
     this.#waiting.length = 0;
     this.#left.length = 0;

@@ -1,8 +1,8 @@
-// Gets a log going again that no file takes, because the disk is full of what is not needed any more: when
-// consumers have drained what was there, the state is small enough for a snapshot that needs nothing of
-// the log. It is written in one turn, as nothing that follows could be logged; once it counts, the log
-// goes on behind it and old files can go. The snapshot and the manifest that names it take the room of the
-// reserve. Keeper calls it while the log is broken.
+// Helps a log that no file takes because the disk is full of files that are not needed any more.
+// When consumers have drained the queues, the state fits into a small snapshot that needs nothing
+// of the log. The snapshot is written in one turn, because later changes could not be logged. Once
+// it counts, the log goes on behind it and old files can go. The snapshot and its manifest use the
+// room of the reserve. Keeper calls it while the log is broken.
 
 import type { Discards } from "../discards.ts";
 import { DiskError } from "../file_system.ts";
@@ -16,10 +16,10 @@ import type { StoreSizes } from "./sizes.ts";
 import { type SnapshotSource, SnapshotWriter } from "./snapshot_writer.ts";
 
 const INTERVAL_MS = 1000;
-// What is more has to be read from the log, when a file takes it again.
+// A larger state has to wait until a file takes the log again.
 const ROWS_MAX = 4096;
 
-/** What a {@link Rescue} is made of. */
+/** The parts of a {@link Rescue}. */
 export interface RescueParts {
   files: DataFiles;
   log: CommitLog;
@@ -31,9 +31,9 @@ export interface RescueParts {
   reserve: Reserve;
   seed: number;
   wake: () => void;
-  /** Has the manifest name the snapshot; whether it does. */
+  /** Makes the manifest name the snapshot, and returns whether it does. */
   finish: (snapshot: SnapshotWriter) => boolean;
-  /** The snapshot is of no use. */
+  /** Gives the snapshot up. */
   drop: (snapshot: SnapshotWriter) => void;
 }
 
@@ -47,7 +47,7 @@ export class Rescue {
     this.#parts = parts;
   }
 
-  /** Does what can be done now. @throws DiskError when no snapshot file can be made */
+  /** Does the next step that is possible. @throws DiskError when no snapshot file can be made */
   step(nowMs: number): void {
     const snapshot = this.#snapshot;
     if (snapshot === null) {
@@ -63,14 +63,17 @@ export class Rescue {
     }
   }
 
-  /** What the open batch says already would be in the snapshot without the rest of that batch. */
+  /**
+   * Whether the open batch is empty. Otherwise the snapshot would have a part of that batch without
+   * the rest.
+   */
   mayBegin(): boolean {
     return this.#parts.log.batch.isEmpty;
   }
 
   /**
-   * A manifest that could not be replaced for sure may have been replaced all the same. The next one that
-   * is written has the file removed.
+   * Whether the manifest may name the snapshot after an attempt to replace it has failed. Then the
+   * file stays until the next manifest is written.
    */
   mayBeNamed(snapshot: SnapshotWriter): boolean {
     try {
@@ -81,20 +84,21 @@ export class Rescue {
     }
   }
 
-  /** The log goes on by itself: a snapshot in the making does not count. */
+  /** Ends the rescue, because the log goes on by itself. An unfinished snapshot does not count. */
   end(): void {
     const snapshot = this.#snapshot;
     this.#set(null);
     if (snapshot !== null) this.#parts.drop(snapshot);
   }
 
-  /** The store ends. */
+  /** Ends with the store. */
   close(): void {
     this.#snapshot?.abandon();
     this.#set(null);
   }
 
-  // A log file that took some of the room meanwhile would leave none for the manifest.
+  // While there is a snapshot, no log file is tried: it would take the room that the manifest
+  // needs.
   #set(snapshot: SnapshotWriter | null): void {
     this.#snapshot = snapshot;
     this.#parts.log.isRepairHeld = snapshot !== null;
@@ -106,7 +110,8 @@ export class Rescue {
     return holdings.count <= ROWS_MAX && pages.count <= ROWS_MAX && !discards.isBusy;
   }
 
-  // Whether no message has its bytes in a batch that is kept in memory because no disk has it for sure.
+  // Whether the disk has the bytes of every message. None may be only in a batch that is kept in
+  // memory until it is safe.
   #isOnDisk(): boolean {
     const { holdings, log } = this.#parts;
     const unsafe = log.unsafeRanges();
@@ -123,7 +128,7 @@ export class Rescue {
     const snapshot = new SnapshotWriter(files, source, {
       seed,
       lastBatch: log.lastBatch,
-      // The next one, whichever number it gets.
+      // The next log file, whatever its number.
       fromLog: log.file.number + 1,
       sizes,
     });

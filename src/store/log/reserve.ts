@@ -1,6 +1,6 @@
-// Room on the disk that is kept for the day it is full: a file of the folder that holds nothing. A log that
-// no file takes is helped by a snapshot and a manifest (rescue.ts), and those need room of their own. Room
-// has it taken again as soon as it can be.
+// Room on the disk that is kept for when the disk is full: a file of the folder whose bytes mean
+// nothing. When no file takes the log, a snapshot and a manifest help (rescue.ts), and these need
+// room of their own. Room makes it take that room again as soon as there is some.
 
 import { putU32 } from "../../lib/bytes.ts";
 import { Prng } from "../../lib/prng.ts";
@@ -10,29 +10,30 @@ const NAME = "RESERVE";
 
 const NOT_LOOKED = -1;
 
-/** A reserve of room. */
+/** The reserve of a folder. */
 export class Reserve {
-  /** Whoever has made it give up its room is still at work. */
+  /** Whether the room was released and is still being used. */
   isInUse = false;
   readonly #fs: FileSystem;
   readonly #byteCount: number;
   #heldBytes = NOT_LOOKED;
   #isShort = false;
 
-  /** With a `byteCount` of 0 there is no reserve. */
+  /** Without a reserve, `byteCount` is 0. */
   constructor(fs: FileSystem, byteCount: number) {
     this.#fs = fs;
     this.#byteCount = byteCount;
   }
 
-  /** Whether it has less than its room: then no room is left for anything else either. */
+  /** Whether the reserve is smaller than it should be. Then no other file has room either. */
   get isShort(): boolean {
     return this.#isShort;
   }
 
   /**
-   * Takes its room if it does not have it. Where that is more than `freeBytes`, it takes half of those:
-   * the log would use them up to the last. @throws DiskError but for a full disk
+   * Takes its room, unless it has it. If that is more than `freeBytes`, it takes half of
+   * `freeBytes`, because the log would use up all of them. @throws DiskError, but not for a full
+   * disk
    */
   take(freeBytes: number): void {
     if (this.#byteCount === 0 || this.isInUse) return;
@@ -48,7 +49,7 @@ export class Reserve {
     }
   }
 
-  /** Gives its room to whoever takes it next. @throws DiskError */
+  /** Frees its room for the next file. @throws DiskError */
   release(): void {
     if (this.#byteCount === 0) return;
     this.#fs.remove(NAME);
@@ -77,13 +78,13 @@ export class Reserve {
       this.#heldBytes = byteCount;
     } finally {
       handle.close();
-      // A part of it is of no use.
+      // A partly written reserve is of no use.
       if (this.#heldBytes === 0) this.#fs.remove(NAME);
     }
   }
 }
 
-// A file system that compresses would hardly keep room for zeros.
+// Random bytes, because a file system that compresses would keep hardly any room for zeros.
 function filling(byteCount: number): Uint8Array {
   const bytes = new Uint8Array(byteCount);
   const prng = new Prng(1);

@@ -1,5 +1,6 @@
-// The batches of the commit log that are not safe yet, in their order, with their bytes: until they are,
-// the log may have to write them again to a fresh file. CommitLog owns it; nothing here touches a file.
+// The batches of the commit log that are not safe yet, in their order, with their bytes. Until they
+// are safe, the log may have to write them again to a fresh file. CommitLog owns them. Nothing here
+// touches a file.
 
 import { assert } from "../../lib/assert.ts";
 import type { BufferPool } from "./buffer_pool.ts";
@@ -10,18 +11,21 @@ export interface Retained {
   readonly number: number;
   /** The batch that was written before it. */
   readonly previous: number;
-  /** When it was appended, broker time. */
+  /** Broker time at which it was appended, ms. */
   readonly timeMs: number;
   buffer: Uint8Array;
   readonly byteCount: number;
   file: DataFile;
   offset: number;
   isWritten: boolean;
-  /** Its publishers have been refused; it is kept because queues in memory build on it. */
+  /**
+   * Whether its publishers have been refused. The batch is kept because queues in memory build on
+   * it.
+   */
   isFailed: boolean;
 }
 
-/** A stretch of a data file. */
+/** A range of a data file. */
 export interface LogRange {
   file: number;
   offset: number;
@@ -34,7 +38,7 @@ export interface LogPlace {
   offset: number;
 }
 
-/** Told that what lay in a range begins at another place now. */
+/** Is told that a range of a file begins at another place now. */
 export type OnRelocated = (from: LogRange, to: LogPlace) => void;
 
 /** Batches that wait to be safe. */
@@ -43,15 +47,15 @@ export class RetainedBatches {
   byteCount = 0;
   readonly #buffers: BufferPool;
   #batches: Retained[] = [];
-  /** So many of the first ones have failed, as far as that has been asked. */
+  /** How many of the first batches have failed, as far as `firstUndecided` has looked. */
   #failedCount = 0;
 
-  /** Buffers go back to `buffers` when their batches are safe. */
+  /** Buffers return to `buffers` when their batches are safe. */
   constructor(buffers: BufferPool) {
     this.#buffers = buffers;
   }
 
-  /** All of them; none may be added or dropped meanwhile. */
+  /** All batches. None may be added or dropped while they are used. */
   get all(): readonly Retained[] {
     return this.#batches;
   }
@@ -61,18 +65,18 @@ export class RetainedBatches {
   }
 
   /**
-   * The first one, if a sync can make it safe. What stands behind one that the disk has refused is not
-   * given up before that: a fresh file begins with all that is retained, and reading the log back relies
-   * on nothing missing in between.
+   * The first batch, if a sync can make it safe. When the disk has refused a batch, the batches
+   * behind it are kept until that one is safe. A fresh file begins with all retained batches, and a
+   * replay relies on there being no gap.
    */
   get firstToSync(): Retained | undefined {
     const first = this.#batches[0];
     return first?.isWritten === true ? first : undefined;
   }
 
-  /** The first one that has not failed. */
+  /** The first batch that has not failed. */
   get firstUndecided(): Retained | undefined {
-    // While no log file takes writes there may be many, and it is asked in every turn.
+    // There may be many while no log file takes writes, and this is asked every turn.
     while (this.#batches[this.#failedCount]?.isFailed === true) this.#failedCount++;
     return this.#batches[this.#failedCount];
   }
@@ -86,12 +90,12 @@ export class RetainedBatches {
     this.byteCount += batch.byteCount;
   }
 
-  /** What was written to `file`, up to a batch, is safe. */
+  /** Drops the batches up to a number that were written to `file`, which are safe. */
   dropSafe(file: DataFile, lastNumber: number): void {
     this.#drop((one) => one.isWritten && one.file === file && one.number <= lastNumber);
   }
 
-  /** What they say up to a batch is on the disk in another way. */
+  /** Drops the batches up to a number, whose content is on the disk in another form. */
   dropUpTo(lastNumber: number): void {
     this.#drop(({ number }) => number <= lastNumber);
   }
@@ -110,12 +114,12 @@ export class RetainedBatches {
     this.#failedCount = 0;
   }
 
-  /** Whether one of them was written to `file`, or would have been. */
+  /** Whether a batch was written to `file`, or would have been. */
   isIn(file: DataFile): boolean {
     return this.#batches.some((batch) => batch.file === file);
   }
 
-  /** All of them are written to the end of `file`, one behind the other. */
+  /** Is told that all batches are at the end of `file`, one behind the other. */
   moveTo(file: DataFile, relocated: OnRelocated): void {
     let from = { file: 0, offset: 0, byteCount: 0 };
     let toOffset = 0;
@@ -123,7 +127,8 @@ export class RetainedBatches {
       if (from.byteCount > 0) relocated(from, { file: file.number, offset: toOffset });
     };
     for (const batch of this.#batches) {
-      // Whoever is told goes through all records, so batches that lay side by side are one range.
+      // `relocated` goes through all records, so batches that lay side by side are given as one
+      // range.
       const isNext = batch.file.number === from.file &&
         batch.offset === from.offset + from.byteCount;
       if (!isNext) {

@@ -1,31 +1,31 @@
-// The room left on the disk: asks for it now and then, remembers whether it is enough, and keeps a reserve
-// of it. Keeper asks it every step; what is done about a full disk is decided there and in broker/.
+// The free space of the disk: asks for it now and then, remembers whether it is enough, and keeps a
+// reserve. Keeper calls it every step. Keeper and broker/ decide what to do when the disk is full.
 
 import type { Logger } from "../../lib/logger.ts";
 import { DiskError, type FileSystem } from "../file_system.ts";
 import { Reserve } from "./reserve.ts";
 
-// Others fill and empty the same disk.
+// Other programs fill and empty the same disk.
 const CHECK_INTERVAL_MS = 1000;
-// Where time stands still, so many steps stand for it.
+// With a clock that stands still, the disk is asked after this many steps.
 const CHECK_STEPS = 256;
 
-/** What {@link Room} is made of. */
+/** The options of {@link Room}. */
 export interface RoomOptions {
   fs: FileSystem;
   logger: Logger;
-  /** The disk is low when it has less room than this. */
+  /** The disk is low when it has less free space than this. */
   freeBytesMin: number;
-  /** It is asked after this many bytes logged, */
+  /** The disk is asked after this many bytes logged. */
   checkBytes: number;
-  /** and so much of it is kept in reserve. */
+  /** Bytes that are kept in reserve. */
   reserveBytes: number;
 }
 
 /** Watches a disk. */
 export class Room {
   readonly reserve: Reserve;
-  /** Room that there was when it was asked last. */
+  /** Free space when the disk was last asked, bytes. */
   freeBytes = Infinity;
   readonly #options: RoomOptions;
   #isBelowLimit = false;
@@ -39,12 +39,12 @@ export class Room {
     this.reserve = new Reserve(options.fs, options.reserveBytes);
   }
 
-  /** Whether the disk has less room than it must have. */
+  /** Whether the disk has less free space than it must have. */
   get isLow(): boolean {
     return this.#isBelowLimit || this.reserve.isShort;
   }
 
-  /** Asks the disk if it is time to; whether it has been asked. */
+  /** Asks the disk if it is time, and returns whether it did. */
   check(nowMs: number, loggedBytes: number): boolean {
     const { fs, freeBytesMin, checkBytes } = this.#options;
     const isDue = --this.#stepsLeft <= 0 || nowMs - this.#checkedMs >= CHECK_INTERVAL_MS ||
@@ -62,7 +62,7 @@ export class Room {
     return true;
   }
 
-  /** Takes the room of the reserve if it is not taken. */
+  /** Takes the room of the reserve, unless it is taken. */
   keepReserve(): void {
     this.#attempt("keep room in reserve", () => this.reserve.take(this.freeBytes));
   }

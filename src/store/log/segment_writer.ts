@@ -1,23 +1,23 @@
-// Appends to segment files that all queues share, and syncs what was appended in groups, one sync at a
-// time. The pager and the page mover write through it. What was appended is safe when its ticket is;
-// after an error everything not yet safe is void, and the next append goes to a fresh file.
+// Appends to segment files that all queues share, and syncs in groups, one sync at a time. The
+// pager and the page mover write through it. Appended bytes are safe when their ticket is. After an
+// error all bytes that are not safe yet are void, and the next append goes to a fresh file.
 
 import { DiskError, type FileHandle } from "../file_system.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 
-// A file of which nothing is alive any more is ended when it has this part of its size.
+// A file in which nothing is alive is ended when it has one part in so many of its full size.
 const DEAD_PART = 8;
 
-/** What a {@link SegmentWriter} is made of. */
+/** The parts of a {@link SegmentWriter}. */
 export interface SegmentWriterParts {
   files: DataFiles;
-  /** False: what is written counts as safe. */
+  /** False: bytes count as safe once they are written. */
   isSynced: boolean;
-  /** A segment is full from here on. */
+  /** A segment file is full at this size. */
   fileBytesMax: number;
-  /** A sync has ended: a turn should follow. */
+  /** Called when a sync has ended and a turn should follow. */
   wake: () => void;
-  /** Nothing is appended to the file any more. */
+  /** Called when nothing is appended to the file any more. */
   closed: (file: DataFile) => void;
   failed: (what: string, error: DiskError) => void;
 }
@@ -26,7 +26,7 @@ export interface SegmentWriterParts {
 export class SegmentWriter {
   /** Everything up to this ticket of this generation is safe. */
   safeTicket = 0;
-  /** Grows when what was not safe has become void. */
+  /** Grows when bytes that were not safe have become void. */
   generation = 0;
   readonly #parts: SegmentWriterParts;
   #file: DataFile | null = null;
@@ -38,12 +38,15 @@ export class SegmentWriter {
     this.#parts = parts;
   }
 
-  /** Ticket of what was appended last. */
+  /** Ticket of the last append. */
   get lastTicket(): number {
     return this.#lastTicket;
   }
 
-  /** Appends `bytes[0, byteCount)`, whole pages or batches. @throws DiskError when nothing was */
+  /**
+   * Appends `bytes[0, byteCount)`, whole pages or batches. @throws DiskError when nothing was
+   * appended
+   */
   append(bytes: Uint8Array, byteCount: number): { file: DataFile; offset: number } {
     try {
       if (this.#file === null) this.#open();
@@ -59,7 +62,10 @@ export class SegmentWriter {
     }
   }
 
-  /** Starts to make safe what is not, unless that is under way; it goes on by itself then. */
+  /**
+   * Starts a sync of the bytes that are not safe, unless one is under way. Further syncs follow by
+   * themselves.
+   */
   sync(): void {
     if (this.#isSyncing || this.#handle === null || this.safeTicket === this.#lastTicket) return;
     if (!this.#parts.isSynced) {
@@ -101,7 +107,10 @@ export class SegmentWriter {
     if (this.#file.byteLength >= this.#parts.fileBytesMax) this.close();
   }
 
-  /** Ends the current file if nothing in it is alive or will be and it is worth its room. */
+  /**
+   * Ends the current file if nothing in it is alive or will be, and it is large enough to be worth
+   * it.
+   */
   closeDead(): void {
     const file = this.#file;
     if (file === null || file.liveRecords > 0 || file.draftCount > 0 || this.#isSyncing) return;
@@ -114,7 +123,7 @@ export class SegmentWriter {
     this.close();
   }
 
-  /** Ends the current file; what is not safe in it must not be needed any more. */
+  /** Ends the current file. Bytes in it that are not safe must not be needed any more. */
   close(): void {
     const file = this.#file;
     if (file === null) return;

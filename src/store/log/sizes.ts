@@ -1,58 +1,62 @@
-// How large the pieces of a data folder are and when housekeeping begins: one set of numbers that
-// FileStore hands to everything below it. The defaults are for real disks; simulations give tiny ones,
-// so that every boundary is crossed all the time. Nothing on disk depends on them.
+// The sizes of the pieces of a data folder, and the thresholds of housekeeping: one set of numbers
+// that FileStore hands to everything below it. The defaults are for real disks. Simulations pass
+// tiny ones, so that every boundary is crossed all the time. Nothing on disk depends on them.
 
-/** Sizes and thresholds of a file store, bytes unless the name says otherwise. */
+/** Sizes and thresholds of a file store, in bytes unless the name says otherwise. */
 export interface StoreSizes {
-  /** A log file is full from here on. */
+  /** A log file is full at this size. */
   logFileBytes: number;
   /** Log bytes after which a snapshot is worth taking. */
   snapshotLogBytes: number;
-  /** A batch of a snapshot ends here: so much is lost with a bit that turns over in it. */
+  /** A batch of a snapshot ends at this size. A flipped bit costs one such batch. */
   snapshotBatchBytes: number;
-  /** A piece of a snapshot ends here, */
+  /** A piece of a snapshot ends at this size. */
   snapshotPieceBytes: number;
-  /** or when this many references have been looked at. */
+  /** A piece of a snapshot ends when this many references have been looked at. */
   snapshotPieceRefs: number;
-  /** A segment file is full from here on. */
+  /** A segment file is full at this size. */
   segmentFileBytes: number;
-  /** Records copied in one go when a file is emptied, in bytes */
+  /** Bytes of records that are copied in one go when a file is emptied. */
   moveGroupBytes: number;
-  /** and in number. */
+  /** Number of records that are copied in one go. */
   moveGroupRecords: number;
-  /** Dead segment files that wait for a snapshot make one worth taking beyond this. */
+  /**
+   * A snapshot is worth taking when dead segment files that wait for it have more bytes than this.
+   */
   heldBackBytesMax: number;
-  /** Dead bytes that a folder may hold beyond as many as are alive. */
+  /** Dead bytes that a folder may hold beyond the number of its live bytes. */
   moveSlackBytes: number;
-  /** Records below this stay in memory: what would remain of them is as large. */
+  /** Records below this size stay in memory, because their stubs are as large. */
   evictRecordBytesMin: number;
-  /** While pages can be written instead, records below this stay for them. */
+  /** While pages can be written, records below this size stay in memory to go into them. */
   evictUnpagedBytesMin: number;
-  /** Messages in the first chunk of a lane, */
+  /** Messages in the first chunk of a lane. */
   laneFirstSlots: number;
-  /** and in any other; a page holds no more than a chunk. */
+  /** Messages in any other chunk. A page holds no more than a chunk. */
   laneSlots: number;
-  /** A page ends here, in bytes. */
+  /** A page ends at this size. */
   pageBytes: number;
-  /** Chunks whose bodies are larger are not written to pages. */
+  /** Chunks with more bytes of bodies are not written to pages. */
   pagedChunkBytesMax: number;
-  /** Bytes of pages written in one go, */
+  /** Bytes of pages that are written in one go. */
   pageGroupBytes: number;
-  /** and messages in them: small ones take longer than their bytes say, */
+  /** Messages in the pages of one go. Small messages take longer than their bytes suggest. */
   pageGroupMessages: number;
-  /** and how many may wait to be safe. */
+  /** Bytes of memory whose pages may wait to be safe. */
   pagesInFlightBytes: number;
-  /** Lanes that are too short to have cold chunks give up others with at least this many messages. */
+  /**
+   * Lanes that are too short to have cold chunks give up chunks with at least this many messages.
+   */
   sparePageMessagesMin: number;
-  /** Purged messages that are let go of in one go. */
+  /** Purged messages that are released in one go. */
   discardedPerStep: number;
-  /** Delayed messages are read from their page so long before the first of them wakes, ms. */
+  /** How long before the first of its messages wakes a page is read, ms. */
   delayedLeadMs: number;
-  /** Written bytes that nobody waits for are synced beyond this. */
+  /** Written bytes for which no client waits are synced when there are more than this. */
   lazySyncBytes: number;
-  /** The disk is asked for its room after this many bytes logged. */
+  /** The disk is asked for its free space after this many bytes logged. */
   roomCheckBytes: number;
-  /** Room that is kept for the day the disk is full; none with 0. */
+  /** Room that is kept for when the disk is full; 0 for none. */
   reserveBytes: number;
 }
 

@@ -1,5 +1,5 @@
-// What a snapshot is taken of: the holdings, the definitions, pages and the lanes' positions, row by row.
-// SnapshotWriter asks for a piece a turn; nothing is changed here.
+// The content of a snapshot: the holdings, the definitions, pages and the lanes' positions, row by
+// row. SnapshotWriter asks for a piece a turn. It changes nothing.
 
 import type { Arena } from "../arena.ts";
 import type { Lane } from "../lane.ts";

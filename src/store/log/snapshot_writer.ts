@@ -1,9 +1,11 @@
-// Writes a snapshot while everything goes on: definitions, then the rows of all holdings, a bounded piece
-// a turn. Each piece carries the number of the open batch, so recovery knows what its rows tell already.
-// When it is whole and safe, the manifest names it and the logs before it are no longer needed.
+// Writes a snapshot while everything goes on: definitions, then the rows of all holdings, a bounded
+// piece a turn. Each piece carries the number of the open batch, so recovery knows which entries
+// its rows already contain. When the snapshot is whole and safe, the manifest names it and the logs
+// before it are no longer needed.
 //
-// Damage costs what it hits. Batches are small, so that few rows are lost with a bit that turns over; and
-// what many messages hang on (definitions, last positions, pages) stands in it twice, at both ends.
+// Damage costs only the batch that it hits. Batches are small, so that a flipped bit costs few
+// rows. Many messages depend on definitions, last positions and pages, so these stand in the
+// snapshot twice, at both ends.
 
 import { ByteWriter } from "../../lib/byte_writer.ts";
 import { DiskError, type FileHandle } from "../file_system.ts";
@@ -14,9 +16,10 @@ import type { DataFile, DataFiles } from "./data_files.ts";
 import { ENTRY_END } from "./format.ts";
 import type { StoreSizes } from "./sizes.ts";
 
-/** What a snapshot is taken of. */
+/** The content of a snapshot. */
 export interface SnapshotSource {
-  // One after the other, over many turns: what comes or goes meanwhile is in the log, too.
+  // The iterators are read over many turns. Definitions and queues that come or go meanwhile are in
+  // the log, too.
   definitions(): Iterator<{ kind: DefinitionKind; key: string; value: unknown }, undefined>;
   lastPositions(): Iterator<{ queueId: number; position: number }, undefined>;
   pages(): Iterator<Page, undefined>;
@@ -33,9 +36,9 @@ type Phase = "definitions" | "positions" | "pages" | "rows" | "syncing" | "done"
 
 /** One snapshot in the making. */
 export class SnapshotWriter {
-  /** The last batch that is in it as a whole. */
+  /** The last batch that is in the snapshot as a whole. */
   readonly lastBatch: number;
-  /** Log file of the next one. */
+  /** Number of the log file with the next batch. */
   readonly fromLog: number;
   readonly file: DataFile;
   readonly #handle: FileHandle;
@@ -44,7 +47,7 @@ export class SnapshotWriter {
   readonly #sizes: StoreSizes;
   /** Batches of the piece being written. */
   readonly #piece = new ByteWriter();
-  /** What their heads say. */
+  /** Batch number in the headers of the piece. */
   #batch = 0;
   #nowMs = 0;
   #phase: Phase = "definitions";
@@ -52,9 +55,9 @@ export class SnapshotWriter {
   #positions!: ReturnType<SnapshotSource["lastPositions"]>;
   #pages!: ReturnType<SnapshotSource["pages"]>;
   #nextRef = 1;
-  /** What stands in it twice is written for the second time. */
+  /** Whether the parts that stand in it twice are being written for the second time. */
   #isAgain = false;
-  /** The end has been written. */
+  /** Whether the end has been written. */
   #isWhole = false;
   #error: DiskError | null = null;
 
@@ -76,17 +79,17 @@ export class SnapshotWriter {
     this.#beginDefinitions();
   }
 
-  /** What the next step writes. */
+  /** Name of the part that the next step writes. */
   get phase(): string {
     return this.#phase;
   }
 
-  /** Whether it is whole and safe on disk. */
+  /** Whether the snapshot is whole and safe on disk. */
   get isDone(): boolean {
     return this.#phase === "done";
   }
 
-  /** What went wrong; null while nothing has. */
+  /** The error; null while there is none. */
   get error(): DiskError | null {
     return this.#error;
   }
@@ -140,8 +143,8 @@ export class SnapshotWriter {
     }
   }
 
-  // Before the rows: a page that is taken apart after its turn is taken apart in the log, too, and one
-  // that was taken apart before it has rows.
+  // Pages come before the rows. The log takes a page apart that is taken apart after this; a page
+  // that was taken apart before has rows.
   #writePages(): void {
     while (!this.#isPieceFull) {
       const { value: page } = this.#pages.next();
@@ -151,7 +154,7 @@ export class SnapshotWriter {
     }
   }
 
-  // Asked after each entry: a batch that is large enough ends.
+  // Asked after each entry. Also ends a batch that is large enough.
   get #isPieceFull(): boolean {
     if (this.#writer.out.byteCount >= this.#sizes.snapshotBatchBytes) this.#endBatch();
     return this.#piece.byteCount + this.#writer.out.byteCount >= this.#sizes.snapshotPieceBytes;
@@ -206,7 +209,7 @@ export class SnapshotWriter {
     });
   }
 
-  /** Ends it whatever it has come to; its file is of no use. */
+  /** Ends the snapshot in any state. Its file is of no use. */
   abandon(): void {
     if (this.isRunning || this.#phase === "syncing") this.#handle.close();
     this.#phase = "failed";

@@ -1,7 +1,7 @@
-// Writes the bytes of records that no disk has, because they need not survive, to segment files, so that
-// they can be given up under pressure. The evictor chooses them one by one and gives them up once they are
-// synced: after a sync that fails the system may have lost what was written. Nothing is logged for them,
-// and after a restart nobody knows them.
+// Writes records to segment files that no disk has, because they need not survive, so that their
+// memory can be freed under pressure. The evictor chooses them one by one, and gives them up once
+// they are synced: after a failed sync the system may have lost the bytes. Nothing is logged about
+// them, and a restart does not know them.
 
 import { dropBytes, EMPTY_BYTES } from "../../lib/bytes.ts";
 import type { Arena } from "../arena.ts";
@@ -16,10 +16,10 @@ const GROUP_BYTES_MAX = 1024 * 1024;
 const IN_FLIGHT_BYTES_MAX = 8 * 1024 * 1024;
 const KEPT_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Records that are written and not safe yet. */
+/** Records that are written but not safe yet. */
 interface Group {
   refs: number[];
-  /** Where each begins in the file, and where the last one ends. */
+  /** Offset of each record in the file, then the end of the last one. */
   offsets: number[];
   bytes: number;
   file: DataFile;
@@ -27,17 +27,17 @@ interface Group {
   generation: number;
 }
 
-/** What a {@link Spiller} is made of. */
+/** The parts of a {@link Spiller}. */
 export interface SpillerParts {
   arena: Arena;
   holdings: Holdings;
   segments: SegmentWriter;
   seed: number;
-  /** Nothing alive is in the file. */
+  /** Called when nothing in the file is alive. */
   emptied: (file: DataFile) => void;
 }
 
-/** Writes records to make room. */
+/** Writes records to free memory. */
 export class Spiller {
   readonly #parts: SpillerParts;
   readonly #writer: BatchWriter;
@@ -45,7 +45,10 @@ export class Spiller {
   #refs: number[] = [];
   #offsets: number[] = [];
   #groups: Group[] = [];
-  /** In which group a record is; none for one that is no more, whose reference may be another's. */
+  /**
+   * The group of each record. A freed record has none, because its reference may name another
+   * record.
+   */
   readonly #unsafe = new Map<number, Group>();
   #inFlightBytes = 0;
 
@@ -54,7 +57,10 @@ export class Spiller {
     this.#writer = new BatchWriter(parts.seed);
   }
 
-  /** Whether a group is full, or as much as may be is on its way: nothing is to be added. */
+  /**
+   * Whether the group is full, or as much as is allowed is being written. Then no record may be
+   * added.
+   */
   get isFull(): boolean {
     if (this.#inFlightBytes >= IN_FLIGHT_BYTES_MAX) return true;
     return this.#refs.length > 0 && this.#writer.out.byteCount >= GROUP_BYTES_MAX;
@@ -68,7 +74,10 @@ export class Spiller {
     return group.generation !== segments.generation || group.ticket <= segments.safeTicket;
   }
 
-  /** Adds a record, whose bytes are in memory and on no disk, to the group, unless it is on its way. */
+  /**
+   * Adds a record to the group, unless it is being written. Its bytes must be in memory and on no
+   * disk.
+   */
   add(ref: number): void {
     if (this.#unsafe.has(ref)) return;
     const writer = this.#writer;
@@ -78,12 +87,12 @@ export class Spiller {
     this.#offsets.push(writer.record(this.#view));
   }
 
-  /** A record that has no place on a disk is no more. */
+  /** Is told that a record without a place on a disk has been freed. */
   freed(ref: number): void {
     if (this.#unsafe.size > 0) this.#unsafe.delete(ref);
   }
 
-  /** Writes the group, as a batch of number 0. @throws DiskError; nothing has changed then */
+  /** Writes the group, as a batch of number 0. @throws DiskError; then nothing has changed */
   write(nowMs: number): void {
     if (this.#refs.length === 0) return;
     const { segments } = this.#parts;
@@ -109,7 +118,10 @@ export class Spiller {
     this.#writer.open(EMPTY_BYTES);
   }
 
-  /** Gives each record of a group that is safe now to `written`: it has a place. False: they are void. */
+  /**
+   * Gives each record of a group that is safe now to `written`: it has a place. False: the group is
+   * void.
+   */
   settle(written: (ref: number) => void): boolean {
     const { holdings, segments, emptied } = this.#parts;
     const group = this.#groups.shift()!;
@@ -120,7 +132,7 @@ export class Spiller {
     for (const [index, ref] of refs.entries()) {
       if (this.#unsafe.get(ref) !== group) continue;
       this.#unsafe.delete(ref);
-      // The log may have it since.
+      // The log may have written the record since.
       if (isVoid || holdings.fileOf(ref) !== 0) continue;
       const recordBytes = offsets[index + 1]! - offsets[index]!;
       holdings.place(ref, file.number, offsets[index]!, recordBytes);

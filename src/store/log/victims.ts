@@ -1,5 +1,6 @@
-// Chooses the data file that is to be emptied next: the deadest one, when the folder is much larger than
-// what lives in it. Keeper asks it every turn while nothing is being moved; the movers do the work.
+// Chooses the data file that is emptied next: the file with the smallest live part, when the folder
+// is much larger than its live bytes. Keeper asks it every turn while nothing is being moved. The
+// movers do the work.
 
 import type { DataFile, DataFiles } from "./data_files.ts";
 import { BATCH_HEADER_BYTES } from "./format.ts";
@@ -8,9 +9,11 @@ import type { StoreSizes } from "./sizes.ts";
 
 // A file is worth emptying when less than this part of it is alive.
 const MOVE_BELOW_RATIO = 0.5;
-// What a group of copied records takes besides them: the head of a batch, and zeros at its end.
+// Bytes of a group of copied records beside the records: the header of a batch, and zeros at its
+// end.
 const GROUP_BYTES = BATCH_HEADER_BYTES + 8;
-// A look at all files that has found none is paid for by turns without one: so many files a turn.
+// A look at all files that has found none is followed by turns without a look: one turn for so many
+// files.
 const FILES_PER_TURN = 64;
 
 /** Chooses files to be emptied. */
@@ -26,7 +29,10 @@ export class Victims {
     this.#room = parts.room;
   }
 
-  /** The next file; null when none is worth it. Log files below `fromLog` are not read at a start. */
+  /**
+   * Returns the next file; null when none is worth it. A start does not read log files below
+   * `fromLog`.
+   */
   next(nowMs: number, fromLog: number): DataFile | null {
     const { isLow } = this.#room;
     if (!isLow && this.#restTurns > 0) {
@@ -53,19 +59,19 @@ export class Victims {
     if (file.isPinned || file.liveRecords === 0 || !this.mayMove(file, nowMs)) return best;
     if (file.liveBytes > file.byteLength * MOVE_BELOW_RATIO) return best;
     if (this.copyBytesOf(file) >= file.byteLength) return best;
-    // On a full disk there has to be room for what is moved, and some to go on with.
+    // On a full disk there must be room for the moved bytes, and some more to go on with.
     if (this.#room.isLow && file.liveBytes * 4 > this.#room.freeBytes) return best;
     return best === null || file.liveBytes < best.liveBytes ? file : best;
   }
 
-  /** Whether it is not too early to try again to empty a file that could not be emptied. */
+  /** Whether a file that could not be emptied may be tried again. */
   mayMove(file: DataFile, nowMs: number): boolean {
     return nowMs >= file.movableAtMs;
   }
 
   /**
-   * How large the copy of what lives in a file may get. One that is not smaller than the file would be the
-   * next to be copied, and so on for ever.
+   * Returns the size that the copy of a file's live records may have. A copy that is not smaller
+   * than the file would be the next to be copied, and so on for ever.
    */
   copyBytesOf({ liveRecords, liveBytes }: DataFile): number {
     const { moveGroupRecords, moveGroupBytes } = this.#sizes;
@@ -74,7 +80,7 @@ export class Victims {
   }
 }
 
-// By how much files are larger than twice what lives in them.
+// Returns how many bytes files have beyond twice their live bytes.
 function deadBytes(files: readonly DataFile[]): number {
   let bytes = 0;
   for (const { byteLength, liveBytes } of files) bytes += byteLength - liveBytes * 2;
