@@ -1,6 +1,6 @@
 // Reads the arguments of one method in order, strictly: too few bytes, too many, or a short string
-// that is not UTF-8 end the connection. Used by the generated decoders of methods_gen.ts and by
-// start_ok.ts; the hot methods are read in place by hot_methods.ts.
+// that is not UTF-8 end the connection. The generated decoders of methods_gen.ts and start_ok.ts
+// use it. hot_methods.ts reads the hot methods in place.
 
 import { copyOfRange, readU16, readU32, readU64 } from "../lib/bytes.ts";
 import { decodeTextStrict } from "../lib/text.ts";
@@ -19,7 +19,9 @@ export class ArgumentReader {
   #at: number;
   #bits = 0;
 
-  /** Starts at the first argument, after class and method id; `methodKey` is who gets the blame. */
+  /**
+   * Starts at the first argument, after class and method id. Errors name the method `methodKey`.
+   */
   constructor(bytes: Uint8Array, start: number, end: number, methodKey: number) {
     this.#bytes = bytes;
     this.#at = start;
@@ -105,7 +107,7 @@ export class ArgumentReader {
     }
   }
 
-  /** Checks a field table without decoding it; returns where it ends. */
+  /** Checks a field table without decoding it, and returns where it ends. */
   checkedTable(): number {
     const byteCount = this.long();
     const at = this.#claim(byteCount);
@@ -117,7 +119,7 @@ export class ArgumentReader {
     return at + byteCount;
   }
 
-  /** Ends the method; bytes left over are an error. */
+  /** Ends the method. Bytes left over are an error. */
   finish(): void {
     if (this.#at !== this.#end) throw this.#error(SYNTAX_ERROR, "method has surplus bytes");
   }

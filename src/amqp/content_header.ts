@@ -1,5 +1,5 @@
 // The fixed part of a content header frame's payload, read into a record that the channel reuses.
-// Called by the session for every publish; it never looks into the properties (raw_properties.ts).
+// The session calls it for every publish. It never looks into the properties (raw_properties.ts).
 //
 //   0          2          4              12
 //   +----------+----------+--------------+------------------------+
@@ -16,13 +16,13 @@ export const CONTENT_HEADER_FIXED_BYTES: number = FIXED_BYTES;
 
 /** A content header whose properties stay raw. */
 export class ContentHeader {
-  /** The class the content belongs to; 60 is the only one there is. */
+  /** The class of the content; 60 is the only one. */
   classId = 0;
-  /** Announced size of the body in bytes; rounded beyond 2^53, where it is refused anyway. */
+  /** Announced size of the body in bytes. It is rounded beyond 2^53, where it is refused anyway. */
   bodyByteCount = 0;
   /** Where the raw properties begin, at their flag word. */
   propertiesStart = 0;
-  /** Where they end. */
+  /** Where the raw properties end. */
   propertiesEnd = 0;
 
   /** Reads the payload `bytes[start, end)` of a content header frame. Properties are not checked. */

@@ -1,31 +1,36 @@
-// Protocol errors as exceptions. Thrown by the codec and by handlers, caught by the session, which
+// Protocol errors as exceptions. The codec and handlers throw them. The session catches them and
 // turns them into connection.close or channel.close. They describe a client's mistake or a refusal;
-// our own bugs are AssertionError (src/lib/assert.ts).
+// bugs of ours are AssertionError (src/lib/assert.ts).
 
 import { cutText } from "../lib/text.ts";
 import { replyCodeName, SYNTAX_ERROR } from "./reply_code.ts";
 
 const REPLY_TEXT_BYTES_MAX = 255;
 
-/** The text of a close: `NAME - detail` as RabbitMQ writes it, cut to what a short string holds. */
+/**
+ * Returns the text of a close: `NAME - detail` as RabbitMQ writes it, cut to the length of a short
+ * string.
+ */
 export function replyText(code: number, detail: string): string {
   return cutText(`${replyCodeName(code)} - ${detail}`, REPLY_TEXT_BYTES_MAX);
 }
 
-/** What connection and channel errors share: a reply code, its text and the method to blame. */
+/**
+ * The common part of connection and channel errors: a reply code, its text and the method to blame.
+ */
 export class AmqpError extends Error {
   /** The reply code. */
   readonly code: number;
   /** The text without the code name, uncut. */
   readonly detail: string;
-  /** What goes into the close method: `NAME - detail`, at most 255 bytes. */
+  /** The text for the close method: `NAME - detail`, at most 255 bytes. */
   readonly replyText: string;
   /** Class of the method to blame, 0 if none. */
   readonly classId: number;
   /** Method to blame, 0 if none. */
   readonly methodId: number;
 
-  /** Creates the error; `detail` is RabbitMQ's text without the leading code name. */
+  /** Creates the error. `detail` is RabbitMQ's text without the leading code name. */
   constructor(code: number, detail: string, classId = 0, methodId = 0) {
     const text = replyText(code, detail);
     super(text);
@@ -44,7 +49,7 @@ export class ConnectionError extends AmqpError {}
 /** A soft error: the session answers with channel.close. */
 export class ChannelError extends AmqpError {}
 
-/** A hard 502 for bytes that do not decode. */
+/** Returns a hard 502 for bytes that do not decode. */
 export function syntaxError(detail: string): ConnectionError {
   return new ConnectionError(SYNTAX_ERROR, detail);
 }

@@ -1,6 +1,6 @@
 // Field tables as JSON and back, for management and configuration, by RabbitMQ's conventions: JSON
-// integers become 64-bit integers, bytes that are not text become base64. Cold code; the way to JSON
-// loses types, the way back gives each value the type RabbitMQ would.
+// integers become 64-bit integers, bytes that are not text become base64. This is cold code. The
+// way to JSON loses types; the way back gives each value the type that RabbitMQ would.
 
 import { assert } from "../lib/assert.ts";
 import { decodeTextStrict } from "../lib/text.ts";
@@ -10,12 +10,12 @@ import { booleanField, longField, textField, VOID } from "./field_value.ts";
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 
-/** A JSON object; made without a prototype, so that any key is safe. */
+/** A JSON object. It has no prototype, so that any key is safe. */
 export interface JsonObject {
   [key: string]: JsonValue;
 }
 
-/** What {@linkcode fieldTableFrom} takes: JSON, and what JSON cannot say. */
+/** A value for {@linkcode fieldTableFrom}: JSON, and types that JSON does not have. */
 export type PlainValue =
   | string
   | number
@@ -42,7 +42,10 @@ function bytesToJson(bytes: Uint8Array): string {
   return decodeTextStrict(bytes, 0, bytes.length) ?? base64(bytes);
 }
 
-/** A value as JSON; integers beyond 2^53 are rounded, floats that JSON cannot say become null. */
+/**
+ * Returns a value as JSON. Integers beyond 2^53 are rounded, and floats that JSON does not have
+ * become null.
+ */
 export function fieldToJson(field: FieldValue): JsonValue {
   switch (field.tag) {
     case "V":
@@ -66,7 +69,7 @@ export function fieldToJson(field: FieldValue): JsonValue {
   }
 }
 
-/** A table as a JSON object. */
+/** Returns a table as a JSON object. */
 export function fieldTableToJson(table: FieldTable): JsonObject {
   const json = Object.create(null) as JsonObject;
   for (const [key, value] of table) json[key] = fieldToJson(value);
@@ -90,7 +93,10 @@ function isArray(value: object): value is readonly PlainValue[] {
   return Array.isArray(value);
 }
 
-/** The typed form of a plain value: integers are 64-bit, other numbers doubles, dates timestamps. */
+/**
+ * Returns the typed form of a plain value: integers become 64-bit, other numbers doubles, dates
+ * timestamps.
+ */
 export function fieldFrom(value: PlainValue): FieldValue {
   if (value === null) return VOID;
   if (typeof value === "string") return textField(value);
@@ -107,7 +113,7 @@ function fieldArrayFrom(values: readonly PlainValue[]): FieldArray {
   return values.map(fieldFrom);
 }
 
-/** The typed form of a plain or parsed JSON object; keys keep their order. */
+/** Returns the typed form of a plain or parsed JSON object. Keys keep their order. */
 export function fieldTableFrom(values: PlainObject): FieldTable {
   const table = new Map<string, FieldValue>();
   for (const [key, value] of Object.entries(values)) table.set(key, fieldFrom(value));

@@ -1,6 +1,6 @@
-// Field tables and arrays between wire bytes and FieldTable, within limits of depth and size. Called
-// for method arguments, SASL responses and whenever headers really have to be looked at. Whatever it
-// returns is a copy: the wire buffer may be reused. Bytes that do not decode are a hard 502.
+// Field tables and arrays between wire bytes and FieldTable, within limits of depth and size.
+// Called for method arguments, SASL responses and wherever headers must be decoded. The result is
+// always a copy, because the wire buffer may be reused. Bytes that do not decode are a hard 502.
 
 import { assert } from "../lib/assert.ts";
 import type { ByteWriter } from "../lib/byte_writer.ts";
@@ -10,15 +10,15 @@ import { syntaxError } from "./errors.ts";
 import type { FieldArray, FieldTable, FieldValue, WholeNumber } from "./field_value.ts";
 import { VOID, wholeNumber } from "./field_value.ts";
 
-/** Bounds on what a field table may cost to decode. */
+/** Bounds on the cost of decoding a field table. */
 export interface FieldTableLimits {
-  /** How deep arrays and tables may nest; the outermost table is level 1. */
+  /** How deep arrays and tables may nest. The outermost table is level 1. */
   readonly depthMax: number;
-  /** How many bytes the outermost table or array may have. */
+  /** The most bytes of the outermost table or array. */
   readonly bytesMax: number;
 }
 
-/** Limits used where the caller gives none: deep and large enough for any real client. */
+/** Limits for callers that give none: deep and large enough for any real client. */
 export const FIELD_TABLE_LIMITS: FieldTableLimits = { depthMax: 32, bytesMax: 1024 * 1024 };
 
 const NUMBERS = new DataView(new ArrayBuffer(8));
@@ -28,7 +28,7 @@ function setScratch(bytes: Uint8Array, at: number, byteCount: number): DataView 
   return NUMBERS;
 }
 
-/** Decodes one table or array; a new one for every call, so that nothing is shared. */
+/** Decodes one table or array. Every call makes a new reader, so that nothing is shared. */
 class FieldReader {
   readonly #bytes: Uint8Array;
   readonly #depthMax: number;
@@ -85,7 +85,7 @@ class FieldReader {
     return values;
   }
 
-  // The end of a length-prefixed value, its length consumed.
+  // Reads the length of a length-prefixed value and returns where the value ends.
   #blockEnd(end: number): number {
     const byteCount = readU32(this.#bytes, this.#claim(4, end));
     if (byteCount > end - this.#at) throw syntaxError("field table is truncated");
@@ -165,7 +165,7 @@ class FieldReader {
   }
 }
 
-/** Decodes the entries of a table, its length prefix already stripped, from `bytes[start, end)`. */
+/** Decodes the entries of a table from `bytes[start, end)`, which is without the length prefix. */
 export function decodeFieldTable(
   bytes: Uint8Array,
   start: number,

@@ -1,6 +1,6 @@
-// Field values and tables as the program sees them: every value keeps its AMQP type tag, so a table
-// that is decoded and encoded again comes out as it came in. Used by arguments, headers and SASL.
-// Raw tables on the hot path are walked, not decoded: see raw_table.ts.
+// Field values and tables in decoded form. Every value keeps its AMQP type tag, so a table that is
+// decoded and encoded again comes out as it came in. Arguments, headers and SASL use them. Raw
+// tables on the hot path are walked, not decoded: see raw_table.ts.
 //
 //   tag  value                                   tag  value
 //   t    boolean                                 f    single-precision float
@@ -18,8 +18,8 @@ import { bytesEqual } from "../lib/bytes.ts";
 export type IntegerTag = "b" | "B" | "s" | "u" | "I" | "i" | "l" | "L";
 
 /**
- * A 64-bit whole number in its one canonical form: a `number` while it is a safe integer, a `bigint`
- * beyond. So `===` and `<` between two of them compare the values, whatever their forms.
+ * A 64-bit whole number in canonical form: a `number` while it is a safe integer, a `bigint`
+ * beyond. So `===` and `<` compare the values of any two of them.
  */
 export type WholeNumber = number | bigint;
 
@@ -36,7 +36,10 @@ export type FieldValue =
   | {
     readonly tag: "F";
     readonly value: FieldTable;
-    /** Its entries as they came, which are written in place of `value`: decoding loses odd floats. */
+    /**
+     * The entries as they came. They are written in place of `value`, because decoding loses odd
+     * floats.
+     */
     readonly bytes?: Uint8Array;
   }
   | { readonly tag: "V" };
@@ -44,42 +47,45 @@ export type FieldValue =
 /** A field array. */
 export type FieldArray = readonly FieldValue[];
 
-/** A field table in wire order. Of a key sent twice the first value counts, as in RabbitMQ. */
+/** A field table in wire order. If a key was sent twice, the first value counts, as in RabbitMQ. */
 export type FieldTable = ReadonlyMap<string, FieldValue>;
 
-/** No entries: shared, never to be written to. */
+/** A shared table without entries. Never write to it. */
 export const EMPTY_TABLE: FieldTable = new Map();
 
 /** The value of tag `V`. */
 export const VOID: FieldValue = { tag: "V" };
 
-/** The canonical form of a 64-bit integer. */
+/** Returns the canonical form of a 64-bit integer. */
 export function wholeNumber(value: bigint): WholeNumber {
   const narrowed = Number(value);
   return Number.isSafeInteger(narrowed) ? narrowed : value;
 }
 
-/** A text value. */
+/** Returns a text value. */
 export function textField(value: string): FieldValue {
   return { tag: "S", value };
 }
 
-/** A 64-bit integer value, the type RabbitMQ gives to counters and to integers from JSON. */
+/**
+ * Returns a 64-bit integer value, the type that RabbitMQ gives to counters and to integers from
+ * JSON.
+ */
 export function longField(value: WholeNumber): FieldValue {
   return { tag: "l", value };
 }
 
-/** A boolean value. */
+/** Returns a boolean value. */
 export function booleanField(value: boolean): FieldValue {
   return { tag: "t", value };
 }
 
-/** A timestamp value in seconds since 1970. */
+/** Returns a timestamp value in seconds since 1970. */
 export function timestampField(seconds: WholeNumber): FieldValue {
   return { tag: "T", value: seconds };
 }
 
-/** The integer a field holds, whatever its width, or `undefined` if it holds none. */
+/** Returns the integer of a field, whatever its width, or `undefined` if it has none. */
 export function integerOf(field: FieldValue | undefined): WholeNumber | undefined {
   switch (field?.tag) {
     case "b":
@@ -96,17 +102,18 @@ export function integerOf(field: FieldValue | undefined): WholeNumber | undefine
   }
 }
 
-/** The text a field holds, or `undefined` if it is not a long string of UTF-8. */
+/** Returns the text of a field, or `undefined` if it is not a long string of UTF-8. */
 export function textOf(field: FieldValue | undefined): string | undefined {
   return field?.tag === "S" && typeof field.value === "string" ? field.value : undefined;
 }
 
-/** The boolean a field holds, or `undefined` if it holds none. */
+/** Returns the boolean of a field, or `undefined` if it has none. */
 export function booleanOf(field: FieldValue | undefined): boolean | undefined {
   return field?.tag === "t" ? field.value : undefined;
 }
 
-// Values of one class may be equal; this is how RabbitMQ compares arguments of a redeclare.
+// Only values of one class can be equal. RabbitMQ compares the arguments of a redeclare in this
+// way.
 function comparisonClass(field: FieldValue): string {
   if (integerOf(field) !== undefined) return "integer";
   return field.tag === "f" ? "d" : field.tag;
@@ -121,7 +128,7 @@ function arraysEqual(a: FieldArray, b: FieldArray): boolean {
   return a.length === b.length && a.every((item, i) => fieldsEqual(item, b[i]!));
 }
 
-/** Whether two values mean the same: integers of different width are equal if their values are. */
+/** Whether two values mean the same. Integers of different width are equal if their values are. */
 export function fieldsEqual(a: FieldValue, b: FieldValue): boolean {
   if (comparisonClass(a) !== comparisonClass(b)) return false;
   if (a.tag === "V" || b.tag === "V") return true;
@@ -134,7 +141,7 @@ export function fieldsEqual(a: FieldValue, b: FieldValue): boolean {
   return a.value === b.value;
 }
 
-/** Whether two tables hold the same keys with equal values; order does not matter. */
+/** Whether two tables hold the same keys with equal values. Order does not matter. */
 export function fieldTablesEqual(a: FieldTable, b: FieldTable): boolean {
   if (a.size !== b.size) return false;
   for (const [key, value] of a) {

@@ -1,5 +1,6 @@
-// Constants of framing, the protocol header and the checks of a frame's envelope. Used by the frame
-// parser, the encoders and the session's handshake. Sending policy (how large, how often) is not here.
+// Constants of framing, the protocol header and the checks of a frame's envelope. The frame parser,
+// the encoders and the session's handshake use them. The policy of sending (how large, how often)
+// is not here.
 
 import { ConnectionError } from "./errors.ts";
 import { FRAME_ERROR } from "./reply_code.ts";
@@ -18,20 +19,26 @@ export const FRAME_END = 0xce;
 export const FRAME_OVERHEAD = 8;
 /** Bytes before the payload. */
 export const FRAME_HEADER_BYTES = 7;
-/** The smallest frame_max that may be negotiated. */
+/** The smallest frame_max that may be negotiated, bytes. */
 export const FRAME_MAX_MIN = 4096;
-/** The frame_max we offer, and accept before tune-ok. */
+/** The frame_max that the broker offers, and accepts before tune-ok, bytes: 128 KiB. */
 export const FRAME_MAX_DEFAULT = 131072;
 /** The class of content headers: basic. */
 export const BASIC_CLASS = 60;
 
-/** What a client sends first: `AMQP 0 0 9 1`. Also our answer to anything else; never written to. */
+/**
+ * The first bytes of a client: `AMQP 0 0 9 1`. They are also the answer to anything else. Never
+ * write to the array.
+ */
 export const PROTOCOL_HEADER: Uint8Array = Uint8Array.of(0x41, 0x4d, 0x51, 0x50, 0, 0, 9, 1);
 
-/** How far a client's protocol header has come. */
+/** The state of a client's protocol header. */
 export type HeaderState = "pending" | "accepted" | "refused";
 
-/** Matches the protocol header, however it is split. One per connection, until it has decided. */
+/**
+ * Matches the protocol header, however it is split. There is one per connection, until it has
+ * decided.
+ */
 export class ProtocolHeaderMatcher {
   /** `pending` until enough bytes came; `refused` at the first wrong byte. */
   state: HeaderState = "pending";
@@ -61,19 +68,25 @@ export function isFrameType(type: number): boolean {
 
 const SNIPPET_BYTES_MAX = 16;
 
-/** `bytes[start, end)` as RabbitMQ's frame errors show payloads: the first 16 octets at most. */
+/**
+ * Returns `bytes[start, end)` as RabbitMQ's frame errors show payloads: the first 16 octets at
+ * most.
+ */
 export function payloadSnippet(bytes: Uint8Array, start: number, end: number): string {
   const isWhole = end - start <= SNIPPET_BYTES_MAX;
   const shown = bytes.subarray(start, isWhole ? end : start + SNIPPET_BYTES_MAX);
   return `${isWhole ? "all" : `first ${SNIPPET_BYTES_MAX}`} octets = <<${shown.join(",")}>>`;
 }
 
-/** 501 for a type that does not exist; the payload has not been waited for. */
+/** Returns a 501 for a type that does not exist. The payload is not waited for. */
 export function unknownFrame(type: number): ConnectionError {
   return new ConnectionError(FRAME_ERROR, `type ${type}, all octets = <<>>: unknown_frame`);
 }
 
-/** 501 for a frame over the negotiated size; RabbitMQ does not wait for the payload either. */
+/**
+ * Returns a 501 for a frame over the negotiated size. Like RabbitMQ, it does not wait for the
+ * payload.
+ */
 export function frameTooLarge(
   type: number,
   payloadByteCount: number,
@@ -83,7 +96,7 @@ export function frameTooLarge(
   return new ConnectionError(FRAME_ERROR, `type ${type}, all octets = <<>>: ${error}`);
 }
 
-/** 501 for a frame that does not end in 0xCE. */
+/** Returns a 501 for a frame that does not end in 0xCE. */
 export function badFrameEnd(type: number, snippet: string, end: number): ConnectionError {
   const error = `{invalid_frame_end_marker,${end}}`;
   return new ConnectionError(FRAME_ERROR, `type ${type}, ${snippet}: ${error}`);

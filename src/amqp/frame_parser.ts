@@ -26,9 +26,9 @@ import {
 } from "./frame.ts";
 
 const CARRY_BYTES_MIN = 512;
-// Large carries are used again by whoever needs one next: a connection that is sent large bodies needs
-// one for every chunk, and an idle one owns none. One is enough, because nearly all are given back in the
-// turn in which they were taken.
+// Large carries are reused: a connection that is sent large bodies needs one for every chunk, and
+// an idle one owns none. One spare is enough, because nearly all are given back in the turn in
+// which they were taken.
 const SPARE_BYTES_MIN = 16_384;
 const SPARE_BYTES_MAX = 262_144;
 let spare: Uint8Array = EMPTY_BYTES;
@@ -53,13 +53,16 @@ export class FrameParser {
   type = 0;
   /** Channel of the frame shown. */
   channel = 0;
-  /** Where the frame shown lies. */
+  /** The buffer that holds the frame shown. */
   buffer: Uint8Array = EMPTY_BYTES;
-  /** Where its payload begins in `buffer`. */
+  /** Where the payload of the frame shown begins in `buffer`. */
   payloadStart = 0;
-  /** Where its payload ends in `buffer`. */
+  /** Where the payload of the frame shown ends in `buffer`. */
   payloadEnd = 0;
-  /** The negotiated frame_max. Payloads up to it are accepted, as RabbitMQ does: some clients are off by 8. */
+  /**
+   * The negotiated frame_max, bytes. Payloads up to it are accepted, as in RabbitMQ, because some
+   * clients are off by 8.
+   */
   frameMax: number = FRAME_MAX_DEFAULT;
 
   #chunk: Uint8Array = EMPTY_BYTES;
@@ -69,7 +72,7 @@ export class FrameParser {
   #carry: Uint8Array = EMPTY_BYTES;
   #carryCount = 0;
 
-  /** Hands in `chunk[start, end)`. What an earlier chunk still holds comes first. */
+  /** Adds `chunk[start, end)` to the input. Bytes of earlier chunks come first. */
   push(chunk: Uint8Array, start: number, end: number): void {
     if (this.#at < this.#end) {
       this.#append(chunk, start, end);
@@ -81,7 +84,7 @@ export class FrameParser {
     this.#isChunkOwned = false;
   }
 
-  /** Moves to the next complete frame; false if more bytes are needed. */
+  /** Moves to the next complete frame. Returns false if more bytes are needed. */
   next(): boolean {
     if (this.#carryCount > 0) return this.#nextFromCarry();
     const at = this.#at;
@@ -99,17 +102,17 @@ export class FrameParser {
     return this.payloadEnd - this.payloadStart + FRAME_OVERHEAD;
   }
 
-  /** Bytes handed in that no frame has shown yet. */
+  /** Bytes of input that no frame has shown yet. */
   get pendingByteCount(): number {
     return this.#carryCount + this.#end - this.#at;
   }
 
-  /** Bytes of storage of the parser's own, for the accounting of memory per connection. */
+  /** Bytes of the parser's own storage, for the accounting of memory per connection. */
   get storageByteCount(): number {
     return this.#carry.length + (this.#isChunkOwned ? this.#chunk.length : 0);
   }
 
-  /** Copies what is unread, so that the caller may reuse the chunk it handed in last. */
+  /** Copies the unread bytes, so that the caller may reuse its last chunk. */
   retain(): void {
     if (this.#isChunkOwned || this.#at === this.#end) return;
     this.#chunk = copyOfRange(this.#chunk, this.#at, this.#end);
@@ -119,8 +122,8 @@ export class FrameParser {
   }
 
   /**
-   * Gives back storage that an idle connection does not need; call it now and then, when the frame shown
-   * last is done with.
+   * Gives back storage that an idle connection does not need. Call it now and then, when the frame
+   * shown last is not used any more.
    */
   trim(): void {
     if (this.#carryCount === 0) {
@@ -136,7 +139,8 @@ export class FrameParser {
         0;
   }
 
-  // A second chunk while the first is unread: both into storage of our own, doubled as needed.
+  // Copies both chunks into the parser's own storage, doubled as needed, when a second chunk comes
+  // while the first is unread.
   #append(chunk: Uint8Array, start: number, end: number): void {
     const unread = this.#end - this.#at;
     const needed = unread + end - start;
@@ -152,7 +156,7 @@ export class FrameParser {
     this.#end += end - start;
   }
 
-  // Checks the seven bytes at `at` and returns the size of the whole frame.
+  // Checks the seven bytes at `at` and returns the bytes of the whole frame.
   #readHeader(bytes: Uint8Array, at: number): number {
     const type = bytes[at]!;
     const payloadByteCount = readU32(bytes, at + 3);
@@ -177,7 +181,7 @@ export class FrameParser {
 
   #carryRest(): boolean {
     this.#moveToCarry(this.#end - this.#at);
-    // The chunk goes back to the caller: not even the frame shown last may keep it alive.
+    // The chunk goes back to the caller. Not even the frame shown last may keep it alive.
     this.#chunk = this.buffer = EMPTY_BYTES;
     this.#at =
       this.#end =

@@ -1,7 +1,7 @@
-// Frames that leave per message besides deliveries, built by hand straight into the outbox from ranges
-// of the store's memory: get-ok and return with their content, publisher confirms, heartbeats. Called
-// by the session, whose delivery_writer.ts does the deliveries; allocates nothing but what the outbox
-// grows. All other methods: methods_gen.ts.
+// Frames that leave once per message besides deliveries, written straight into the outbox from
+// ranges of the store's memory: get-ok and return with their content, publisher confirms,
+// heartbeats. The session calls it; its delivery_writer.ts writes deliveries. Only the outbox may
+// allocate when it grows. All other methods are in methods_gen.ts.
 
 import type { ByteWriter } from "../lib/byte_writer.ts";
 import { copyBytes, EMPTY_BYTES, putI64, putU16, putU32 } from "../lib/bytes.ts";
@@ -22,13 +22,13 @@ import { RawProperties } from "./raw_properties.ts";
 import { tableKey } from "./raw_table.ts";
 import { writePropertiesWithLong, writePropertiesWithout } from "./rewrite_properties.ts";
 
-/** The header in which deliveries are counted. */
+/** The key of the header that counts deliveries. */
 export const DELIVERY_COUNT_KEY: Uint8Array = tableKey("x-delivery-count");
 
 /** `deliveryCount` of a queue that does not count: the header stays as published. */
 export const UNCOUNTED = -1;
 
-/** One message on its way out. A record that its owner reuses: set every field, then write. */
+/** One message on its way out. Its owner reuses the record: it sets every field, then writes. */
 export class OutgoingMessage {
   /** Channel of the frames. */
   channel = 0;
@@ -37,27 +37,30 @@ export class OutgoingMessage {
   /** The redelivered bit, for get-ok. */
   redelivered = false;
   /**
-   * What x-delivery-count is to say: a count above 0 sets the header, 0 removes it (the first
+   * The value of x-delivery-count. A count above 0 sets the header, 0 removes it (the first
    * delivery has none), {@linkcode UNCOUNTED} leaves the properties alone.
    */
   deliveryCount: number = UNCOUNTED;
-  /** Where the address lies: exchange and routing key as two short strings, as in every method. */
+  /**
+   * The bytes that hold the address: exchange and routing key as two short strings, as in every
+   * method.
+   */
   address: Uint8Array = EMPTY_BYTES;
   /** Where the address begins in `address`. */
   addressStart = 0;
-  /** Where it ends. */
+  /** Where the address ends in `address`. */
   addressEnd = 0;
-  /** Where the raw properties lie; often the same storage as `address`. */
+  /** The bytes that hold the raw properties; often the same as `address`. */
   properties: Uint8Array = EMPTY_BYTES;
   /** Where the raw properties begin in `properties`, at their flag word. */
   propertiesStart = 0;
-  /** Where they end. */
+  /** Where the raw properties end in `properties`. */
   propertiesEnd = 0;
-  /** Where the body lies; often the same storage as `address`. */
+  /** The bytes that hold the body; often the same as `address`. */
   body: Uint8Array = EMPTY_BYTES;
   /** Where the body begins in `body`. */
   bodyStart = 0;
-  /** Where it ends. */
+  /** Where the body ends in `body`. */
   bodyEnd = 0;
   /** Payload bytes of the largest frame to send: frame_max − 8. */
   framePayloadMax: number = FRAME_MAX_MIN - FRAME_OVERHEAD;
@@ -65,7 +68,7 @@ export class OutgoingMessage {
   readonly scratch: RawProperties = new RawProperties();
 }
 
-// The helpers below write where the caller has made room already.
+// The helpers below write where the caller has already made room.
 
 function putEnvelope(
   bytes: Uint8Array,
@@ -199,7 +202,7 @@ export function writeAck(
   if (multiple) out.bytes[out.byteCount - 2] = 1;
 }
 
-/** Writes basic.nack as a publisher confirm; its requeue bit means nothing there and is clear. */
+/** Writes basic.nack as a publisher confirm. Its requeue bit means nothing there and is clear. */
 export function writeNack(
   out: ByteWriter,
   channel: number,

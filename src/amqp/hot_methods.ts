@@ -1,5 +1,5 @@
-// Reads the arguments of the methods that come per message (basic.publish, ack, nack, reject) in
-// place, into a record that the channel reuses. Called by the session for every such frame; it
+// Reads the arguments of the methods that come once per message (basic.publish, ack, nack, reject)
+// in place, into a record that the channel reuses. The session calls it for every such frame. It
 // allocates nothing and decodes no text.
 
 import { readU64 } from "../lib/bytes.ts";
@@ -7,7 +7,9 @@ import { ConnectionError } from "./errors.ts";
 import { BASIC_ACK, BASIC_NACK, BASIC_PUBLISH, BASIC_REJECT } from "./methods_gen.ts";
 import { SYNTAX_ERROR } from "./reply_code.ts";
 
-/** Arguments of basic.publish as ranges of the frame's buffer; names are not checked to be UTF-8. */
+/**
+ * Arguments of basic.publish as ranges of the frame's buffer. Names are not checked to be UTF-8.
+ */
 export class PublishArguments {
   /** Where the exchange's name begins. */
   exchangeStart = 0;
@@ -44,7 +46,7 @@ export class PublishArguments {
 
 /** Arguments of basic.ack, basic.nack and basic.reject. */
 export class SettleArguments {
-  /** The tag; a tag beyond 2^53 is rounded and so matches no delivery. */
+  /** The delivery tag. A tag beyond 2^53 is rounded and so matches no delivery. */
   deliveryTag = 0;
   /** Whether all deliveries up to the tag are meant; always false for reject. */
   multiple = false;

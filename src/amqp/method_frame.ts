@@ -1,6 +1,6 @@
-// The envelope of a method frame, written around arguments whose size is known only afterwards. Used
-// by the generated encoders and by the session's dispatch; hot methods write their whole frame at
-// once (hot_frames.ts).
+// The envelope of a method frame, written around arguments whose size is known only afterwards. The
+// generated encoders and the session's dispatch use it. Hot methods write their whole frame at once
+// (hot_frames.ts).
 //
 //    0      1         3      7             11
 //   +------+---------+------+-------------+-----------+------+
@@ -17,7 +17,9 @@ import { FRAME_ERROR } from "./reply_code.ts";
 /** Bytes of a method's payload before its arguments: class and method id. */
 export const METHOD_KEY_BYTES = 4;
 
-/** The key of the method whose frame's payload is `bytes[start, end)`; 501 if it has none. */
+/**
+ * Returns the key of the method whose frame's payload is `bytes[start, end)`; 501 if it has none.
+ */
 export function readMethodKey(bytes: Uint8Array, start: number, end: number): number {
   if (end - start < METHOD_KEY_BYTES) {
     const snippet = payloadSnippet(bytes, start, end);
@@ -26,7 +28,7 @@ export function readMethodKey(bytes: Uint8Array, start: number, end: number): nu
   return readU32(bytes, start);
 }
 
-/** Begins a method frame and returns where its size belongs. */
+/** Begins a method frame and returns the offset of its size. */
 export function beginMethod(out: ByteWriter, channel: number, methodKey: number): number {
   out.u8(FRAME_METHOD);
   out.u16(channel);

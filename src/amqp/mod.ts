@@ -1,5 +1,6 @@
-// The wire protocol AMQP 0-9-1, RabbitMQ's dialect: frames, methods, tables, properties, errors. Pure
-// functions and small records over bytes; it knows no sockets, no channels and no queues.
+// The wire protocol AMQP 0-9-1, RabbitMQ's dialect: frames, methods, tables, properties, errors. It
+// consists of pure functions and small records over bytes. It knows no sockets, no channels and no
+// queues.
 
 export * from "./content_header.ts";
 export * from "./errors.ts";

@@ -1,5 +1,5 @@
-// The fourteen properties of a basic message, decoded into an object and back. For code that really
-// needs them all: management, dead-lettering, clients in tests. A publish keeps them raw and looks at
+// The fourteen properties of a basic message, decoded into an object and back. For code that needs
+// all of them: management, dead-lettering, clients in tests. A publish keeps them raw and looks at
 // single fields through RawProperties (raw_properties.ts).
 //
 //   flags u16, bit 15 first; then the values of the flags that are set, in this order:
@@ -49,7 +49,7 @@ export const PROPERTY_CLUSTER_ID = 0x0004;
 /** delivery-mode of a persistent message. */
 export const DELIVERY_MODE_PERSISTENT = 2;
 
-/** The properties of a message; absent ones are not there. */
+/** The properties of a message. Absent properties have no member. */
 export interface Properties {
   /** MIME type of the body. */
   contentType?: string;
@@ -63,7 +63,7 @@ export interface Properties {
   priority?: number;
   /** Application's correlation id. */
   correlationId?: string;
-  /** Where answers go. */
+  /** The queue for answers. */
   replyTo?: string;
   /** Time to live in milliseconds, as digits. */
   expiration?: string;
@@ -124,8 +124,8 @@ function truncated(): never {
 }
 
 /**
- * Reads the flag word of raw properties. A set unused bit (bit 0 would announce a second word, which
- * the basic class does not have) is a 502: the values after it cannot be told apart.
+ * Reads the flag word of raw properties. A set unused bit is a 502, because the values after it
+ * cannot be told apart. (Bit 0 would announce a second word, which the basic class does not have.)
  */
 export function readPropertyFlags(bytes: Uint8Array, start: number, end: number): number {
   if (start + 2 > end) truncated();
@@ -134,7 +134,7 @@ export function readPropertyFlags(bytes: Uint8Array, start: number, end: number)
   return flags;
 }
 
-/** Where the value of property `flag` ends that begins at `at`. */
+/** Returns where the value of property `flag` ends that begins at `at`. */
 export function skipProperty(bytes: Uint8Array, at: number, end: number, flag: number): number {
   let byteCount = 1;
   if (flag === PROPERTY_HEADERS) {
@@ -156,7 +156,7 @@ function readTimestamp(bytes: Uint8Array, at: number): WholeNumber {
   return wholeNumber((high << 32n) | BigInt(readU32(bytes, at + 4)));
 }
 
-/** Decodes the raw properties in `bytes[start, end)`; text that is not UTF-8 is read leniently. */
+/** Decodes the raw properties in `bytes[start, end)`. Text that is not UTF-8 is read leniently. */
 export function decodeProperties(
   bytes: Uint8Array,
   start: number,

@@ -1,6 +1,6 @@
-// Lazy access to a message's properties in wire form. A reusable cursor over one range of bytes: it
-// finds single values by walking the flags, allocates nothing, and never changes the bytes. Used per
-// publish and per delivery; where several values are to change see rewrite_properties.ts.
+// Lazy access to a message's properties in wire form: a reusable cursor over one range of bytes. It
+// finds single values by walking the flags, allocates nothing, and never changes the bytes. Used
+// once per publish and per delivery. rewrite_properties.ts changes several values.
 
 import { EMPTY_BYTES } from "../lib/bytes.ts";
 import { decodeText } from "../lib/text.ts";
@@ -18,22 +18,25 @@ import {
 } from "./properties.ts";
 import { checkTable, findEntry, skipFieldValue } from "./raw_table.ts";
 
-/** A view of the raw properties of one message; make one and `set` it for every message. */
+/** A view of the raw properties of one message. Make one and `set` it for every message. */
 export class RawProperties {
-  /** Where the properties lie. */
+  /** The bytes that hold the properties. */
   bytes: Uint8Array = EMPTY_BYTES;
-  /** Where they begin: at the flag word. */
+  /** Where the properties begin: at the flag word. */
   start = 0;
-  /** Where they end. */
+  /** Where the properties end. */
   end = 0;
   /** The flag word. */
   flags = 0;
-  /** Where the value found last begins: short strings and tables after their length, fields at their tag. */
+  /**
+   * Where the value found last begins: a short string or table after its length, a field at its
+   * tag.
+   */
   valueStart = 0;
   /** Where the value found last ends. */
   valueEnd = 0;
 
-  /** Looks at `bytes[start, end)` from now on. */
+  /** Sets the view to `bytes[start, end)`. */
   set(bytes: Uint8Array, start: number, end: number): void {
     this.bytes = bytes;
     this.start = start;
@@ -42,14 +45,14 @@ export class RawProperties {
     this.valueStart = this.valueEnd = start;
   }
 
-  /** Whether a property is there. */
+  /** Whether the message has the property. */
   has(flag: number): boolean {
     return (this.flags & flag) !== 0;
   }
 
   /**
    * Checks that all values add up to exactly these bytes and that headers decode within `depthMax`
-   * levels; else 502. What passes can be handed to consumers as it is.
+   * levels; else 502. Properties that pass can be handed to consumers as they are.
    */
   check(depthMax: number = FIELD_TABLE_LIMITS.depthMax): void {
     const { bytes, end } = this;
@@ -64,11 +67,11 @@ export class RawProperties {
     if (at !== end) throw syntaxError("content properties have surplus bytes");
   }
 
-  /** Where the value of `flag` stands, or would stand if it were there; length prefix included. */
+  /** Returns where the value of `flag` stands, with its length prefix, or where it would stand. */
   offsetOf(flag: number): number {
     const { bytes, end } = this;
     let at = this.start + 2;
-    // Only the flags above this one: their values come before.
+    // Only the values of the flags above this one come before it.
     for (let rest = this.flags & ~(2 * flag - 1); rest !== 0;) {
       const other = highestFlag(rest);
       at = skipProperty(bytes, at, end, other);
@@ -77,7 +80,9 @@ export class RawProperties {
     return at;
   }
 
-  /** Finds a property and sets `valueStart` and `valueEnd`; false if it is not there. */
+  /**
+   * Finds a property and sets `valueStart` and `valueEnd`; false if the message does not have it.
+   */
   find(flag: number): boolean {
     if ((this.flags & flag) === 0) return false;
     const at = this.offsetOf(flag);
@@ -86,7 +91,7 @@ export class RawProperties {
     return true;
   }
 
-  /** Finds a header by a key made with `tableKey`; its value, tag first, is then at `valueStart`. */
+  /** Finds a header by a key of `tableKey`. Then its value, tag first, is at `valueStart`. */
   findHeader(key: Uint8Array): boolean {
     if ((this.flags & PROPERTY_HEADERS) === 0 || !this.find(PROPERTY_HEADERS)) return false;
     const entry = findEntry(this.bytes, this.valueStart, this.valueEnd, key);
@@ -102,23 +107,23 @@ export class RawProperties {
       this.bytes[this.valueStart] === DELIVERY_MODE_PERSISTENT;
   }
 
-  /** The priority, 0 if there is none. */
+  /** Returns the priority, 0 if there is none. */
   priority(): number {
     return this.find(PROPERTY_PRIORITY) ? this.bytes[this.valueStart]! : 0;
   }
 
-  /** The text of a short-string property, or `undefined`; allocates. */
+  /** Returns the text of a short-string property, or `undefined`. It allocates. */
   text(flag: number): string | undefined {
     return this.find(flag) ? decodeText(this.bytes, this.valueStart, this.valueEnd) : undefined;
   }
 
-  /** One header decoded, or `undefined`; allocates. */
+  /** Returns one header decoded, or `undefined`. It allocates. */
   header(key: Uint8Array): FieldValue | undefined {
     if (!this.findHeader(key)) return undefined;
     return decodeFieldValue(this.bytes, this.valueStart, this.valueEnd);
   }
 
-  /** All headers decoded, or `undefined` if the property is not there; allocates. */
+  /** Returns all headers decoded, or `undefined` if the message has none. It allocates. */
   headers(): FieldTable | undefined {
     if (!this.find(PROPERTY_HEADERS)) return undefined;
     return decodeFieldTable(this.bytes, this.valueStart, this.valueEnd);

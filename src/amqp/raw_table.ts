@@ -1,6 +1,6 @@
-// Walks field tables in their wire form without decoding them: skip a value, check a table, find one
-// key. Used per message for headers (CC, x-delay, x-delivery-count) and by the rewriting of
-// properties. Allocates nothing; whatever does not add up is a hard 502.
+// Walks field tables in their wire form without decoding them: skips a value, checks a table, finds
+// one key. Used once per message for headers (CC, x-delay, x-delivery-count), and when properties
+// are rewritten. It allocates nothing. Lengths that do not add up are a hard 502.
 
 import { copyBytes, rangeEquals, readU32 } from "../lib/bytes.ts";
 import { encodeText } from "../lib/text.ts";
@@ -16,7 +16,8 @@ export const TAG_TABLE = 0x46;
 /** Type tag of a signed 64-bit integer. */
 export const TAG_LONG = 0x6c;
 
-// Bytes of a value by its tag; 0 for no such tag, LENGTH_PREFIXED for what carries its own length.
+// Bytes of a value by its tag: 0 for an unknown tag, LENGTH_PREFIXED for a value with a length of
+// its own.
 const LENGTH_PREFIXED = 255;
 const VALUE_BYTES = valueBytes();
 
@@ -42,7 +43,9 @@ function truncated(): never {
   throw syntaxError("field table is truncated");
 }
 
-/** Where the value ends whose type tag is at `at`; only its outermost level is looked at. */
+/**
+ * Returns where the value ends whose type tag is at `at`. Only its outermost level is looked at.
+ */
 export function skipFieldValue(bytes: Uint8Array, at: number, end: number): number {
   if (at >= end) truncated();
   const tag = bytes[at]!;
@@ -58,7 +61,7 @@ export function skipFieldValue(bytes: Uint8Array, at: number, end: number): numb
   return next;
 }
 
-/** Where the key ends whose length octet is at `at`, which is where its value's tag stands. */
+/** Returns where the key ends whose length octet is at `at`. The tag of its value stands there. */
 export function skipFieldKey(bytes: Uint8Array, at: number, end: number): number {
   const next = at + 1 + bytes[at]!;
   if (next > end) truncated();
@@ -82,8 +85,8 @@ function checkArray(bytes: Uint8Array, start: number, end: number, depth: number
 }
 
 /**
- * Checks every level of the table in `bytes[start, end)`, its length prefix stripped, as decoding
- * would. `depth` is how many levels are allowed.
+ * Checks every level of the table in `bytes[start, end)`, which is without the length prefix, as
+ * decoding would. `depth` is the number of allowed levels.
  */
 export function checkTable(
   bytes: Uint8Array,
@@ -101,7 +104,10 @@ export function checkTable(
   }
 }
 
-/** A key as it stands in a table: its length octet, then its UTF-8. Make it once, not per message. */
+/**
+ * Returns a key as it stands in a table: its length octet, then its UTF-8. Make it once, not per
+ * message.
+ */
 export function tableKey(name: string): Uint8Array {
   const text = encodeText(name);
   const key = new Uint8Array(text.length + 1);
@@ -111,9 +117,9 @@ export function tableKey(name: string): Uint8Array {
 }
 
 /**
- * Finds a key of {@linkcode tableKey}'s form in the table `bytes[start, end)` and returns where the
- * entry begins, or −1. Its value's tag stands `key.length` bytes after that. Of a key sent twice the
- * first counts. Keys inside nested tables are not looked at.
+ * Finds a key made by {@linkcode tableKey} in the table `bytes[start, end)`, and returns where the
+ * entry begins, or −1. The tag of its value stands `key.length` bytes after that. If a key was sent
+ * twice, the first counts. Keys inside nested tables are not looked at.
  */
 export function findEntry(
   bytes: Uint8Array,

@@ -1,5 +1,5 @@
-// Reply codes of AMQP 0-9-1 as RabbitMQ uses them, with their names. Used to build the texts of
-// close methods and returns; which code fits which mistake is decided by the callers.
+// Reply codes of AMQP 0-9-1 as RabbitMQ uses them, with their names. The texts of close methods and
+// returns use them. Callers decide which code fits which mistake.
 
 /** The method or connection ended as asked. */
 export const REPLY_SUCCESS = 200;
@@ -62,7 +62,10 @@ const NAMES: ReadonlyMap<number, string> = new Map([
   [INTERNAL_ERROR, "INTERNAL_ERROR"],
 ]);
 
-/** The name of a reply code as RabbitMQ writes it, or the number itself if it is not one of ours. */
+/**
+ * Returns the name of a reply code as RabbitMQ writes it, or the number itself if the code is
+ * unknown.
+ */
 export function replyCodeName(code: number): string {
   return NAMES.get(code) ?? String(code);
 }

@@ -1,6 +1,6 @@
-// New raw properties out of old ones: one header set, headers removed, properties dropped, everything
-// else copied byte for byte (so text that is not UTF-8, duplicate keys and odd floats survive). Used
-// on delivery for x-delivery-count, on publish for BCC, and by dead-lettering.
+// Makes new raw properties out of old ones: sets and removes headers, drops properties, and copies
+// everything else byte for byte (so text that is not UTF-8, duplicate keys and odd floats survive).
+// Used on delivery for x-delivery-count, on publish for BCC, and by dead-lettering.
 
 import type { ByteWriter } from "../lib/byte_writer.ts";
 import { rangeEquals } from "../lib/bytes.ts";
@@ -12,9 +12,9 @@ import { skipProperty } from "./properties.ts";
 import type { RawProperties } from "./raw_properties.ts";
 import { findEntry, skipFieldKey, skipFieldValue, tableKey, TAG_LONG } from "./raw_table.ts";
 
-/** What {@linkcode rewriteProperties} changes. */
+/** The changes of {@linkcode rewriteProperties}. */
 export interface PropertyChanges {
-  /** Headers to set; one that exists is replaced and moves to the end of the table. */
+  /** Headers to set. An existing header is replaced and moves to the end of the table. */
   readonly setHeaders?: FieldTable;
   /** Headers to remove, as keys made with `tableKey`. */
   readonly removeHeaders?: readonly Uint8Array[];
@@ -22,7 +22,7 @@ export interface PropertyChanges {
   readonly dropFlags?: number;
 }
 
-// Appends all entries of the table that `properties` found last, but those of `key`.
+// Appends all entries, except that of `key`, of the table that `properties` found last.
 function copyEntriesExcept(
   out: ByteWriter,
   properties: RawProperties,
@@ -66,7 +66,7 @@ export function writePropertiesWithLong(
   out.range(bytes, rest, end);
 }
 
-/** Appends `properties` without header `key`; a table left empty stays. Allocates nothing. */
+/** Appends `properties` without header `key`. A table left empty stays. It allocates nothing. */
 export function writePropertiesWithout(
   out: ByteWriter,
   properties: RawProperties,

@@ -1,5 +1,6 @@
-// A raw field table with some of its values replaced, everything else copied byte for byte. Used where a
-// table is only partly ours, such as an entry of `x-death`. The counterpart of rewrite_properties.ts.
+// Replaces some values of a raw field table and copies everything else byte for byte. Used for
+// tables that the broker has written only in part, such as an entry of `x-death`. It is the
+// counterpart of rewrite_properties.ts.
 
 import { ByteWriter } from "../lib/byte_writer.ts";
 import { decodeText } from "../lib/text.ts";
@@ -8,8 +9,8 @@ import type { FieldTable } from "./field_value.ts";
 import { skipFieldKey, skipFieldValue } from "./raw_table.ts";
 
 /**
- * The entries of a table, its length prefix stripped, with the values of `set` in the places of those
- * that they replace; keys that the table does not have follow at its end.
+ * Returns the entries of a table, which comes without its length prefix. Values of `set` stand in
+ * the places of those that they replace. New keys follow at the end.
  */
 export function rewriteTable(table: Uint8Array, set: FieldTable): Uint8Array {
   const out = new ByteWriter();

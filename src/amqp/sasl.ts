@@ -1,5 +1,5 @@
-// Login responses of the SASL mechanisms PLAIN and AMQPLAIN. Decodes only: whether the login is good
-// is for the broker to say. A response without the expected form is a hard 502.
+// Login responses of the SASL mechanisms PLAIN and AMQPLAIN. It only decodes them; the broker
+// decides whether a login is good. A response without the expected form is a hard 502.
 
 import { bytesEqual, copyOfRange } from "../lib/bytes.ts";
 import { decodeTextStrict, encodeText } from "../lib/text.ts";
@@ -7,9 +7,9 @@ import { syntaxError } from "./errors.ts";
 import { decodeFieldTable } from "./field_table.ts";
 import type { FieldValue } from "./field_value.ts";
 
-/** What a client logs in with. The password stays bytes: it is hashed, never shown. */
+/** A client's login. The password stays bytes: it is hashed, never shown. */
 export interface Credentials {
-  /** The login. */
+  /** The name of the user. */
   readonly user: string;
   /** The password as sent. */
   readonly password: Uint8Array;
@@ -22,7 +22,7 @@ function userText(bytes: Uint8Array): string {
 }
 
 /**
- * Decodes a PLAIN response: `authzid NUL user NUL password`. Acting for somebody else is not
+ * Decodes a PLAIN response: `authzid NUL user NUL password`. Acting for another user is not
  * supported, so authzid must be empty or the user itself.
  */
 export function decodePlain(response: Uint8Array): Credentials {
@@ -46,7 +46,10 @@ function longStringBytes(field: FieldValue | undefined): Uint8Array {
   return typeof field.value === "string" ? encodeText(field.value) : field.value;
 }
 
-/** Decodes an AMQPLAIN response: the entries of a table with LOGIN and PASSWORD, no length before. */
+/**
+ * Decodes an AMQPLAIN response: the entries of a table with LOGIN and PASSWORD, without a length
+ * prefix.
+ */
 export function decodeAmqplain(response: Uint8Array): Credentials {
   const table = decodeFieldTable(response, 0, response.length);
   const user = userText(longStringBytes(table.get("LOGIN")));

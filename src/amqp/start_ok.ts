@@ -1,18 +1,22 @@
-// connection.start-ok as it is read before anybody has logged in: the client's properties are checked as
-// bytes and stay bytes, because decoding a few thousand of them costs a hundred times their size. The
-// handshake decodes them once it knows the client. Every other method has its decoder in methods_gen.ts.
+// Reads connection.start-ok before anybody has logged in. The client's properties are checked as
+// bytes and stay bytes, because decoding a few thousand of them costs a hundred times their size.
+// The handshake decodes them once it knows the client. Every other method has its decoder in
+// methods_gen.ts.
 
 import { rangeEquals } from "../lib/bytes.ts";
 import { ArgumentReader } from "./argument_reader.ts";
 import { CONNECTION_START_OK } from "./methods_gen.ts";
 import { findEntry, skipFieldValue, tableKey, TAG_TABLE } from "./raw_table.ts";
 
-/** What a client says first. The properties point into the frame and are valid as long as it is. */
+/**
+ * The first method of a client. The properties point into the frame, and are valid as long as the
+ * frame is.
+ */
 export interface StartOk {
   readonly bytes: Uint8Array;
-  /** Where the entries of the client's properties begin, */
+  /** Where the entries of the client's properties begin. */
   readonly propertiesStart: number;
-  /** and where they end. */
+  /** Where the entries of the client's properties end. */
   readonly propertiesEnd: number;
   readonly mechanism: string;
   readonly response: Uint8Array;
@@ -33,7 +37,7 @@ export function readStartOk(bytes: Uint8Array, start: number, end: number): Star
 const CAPABILITIES = tableKey("capabilities");
 const TRUE = Uint8Array.of(0x74, 1);
 
-/** Whether the client says that it has a capability; `key` as {@linkcode tableKey} makes it. */
+/** Whether the client says that it has a capability. `key` comes from {@linkcode tableKey}. */
 export function hasCapability(startOk: StartOk, key: Uint8Array): boolean {
   const { bytes, propertiesStart, propertiesEnd } = startOk;
   const at = findEntry(bytes, propertiesStart, propertiesEnd, CAPABILITIES);

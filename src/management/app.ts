@@ -1,6 +1,6 @@
-// The HTTP API: puts the resources under their paths, lets only users in, and answers every error in
-// one shape. server.ts gives it the node and serves it; a new resource is one more file in api/ and one
-// line here.
+// The HTTP API: mounts the resources under their paths, admits only users, and answers every error
+// in one form. server.ts gives it the node and serves it. A new resource is one more file in api/
+// and one line here.
 
 import { Hono } from "hono";
 import { healthApi } from "./api/health.ts";
@@ -19,7 +19,7 @@ import { Pace, Slices } from "./slices.ts";
 export interface ManagementApp {
   /** Answers one request; never rejects. */
   fetch(request: Request, origin: RequestOrigin): Response | Promise<Response>;
-  /** Takes a sample for the rates; to be called every `SAMPLE_INTERVAL_MS`. Never rejects. */
+  /** Takes a sample for the rates. To be called every `SAMPLE_INTERVAL_MS`. Never rejects. */
   sample(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export function createApp(context: ManagementContext): ManagementApp {
   app.route("/api/health", healthApi(context));
   app.use("/api/*", basicAuth(context));
   app.use("/metrics", basicAuth(context));
-  // Whatever is asked is answered in a slice of its own, however many ask at once.
+  // Each request is answered in a slice of its own, however many come at once.
   app.use(async (_c, next) => {
     await slices.next();
     await next();

@@ -1,5 +1,5 @@
-// Basic authentication with the broker's users, for every path but the open ones. Puts the user into
-// the request's context; what a user may see is decided by the handlers.
+// Basic authentication with the broker's users, for every path but the open ones. It puts the user
+// into the request's context. The handlers decide what a user may see.
 
 import { createMiddleware } from "hono/factory";
 import { REFUSAL_DELAY_MS } from "../broker/login_throttle.ts";
@@ -7,7 +7,7 @@ import { isLoopback, type User } from "../broker/users.ts";
 import type { ManagementContext, ManagementEnv } from "./context.ts";
 import { notAuthorised, tooManyLogins } from "./problems.ts";
 
-/** Tags of users who may use the HTTP API at all. */
+/** Tags that admit a user to the HTTP API. */
 const ADMITTED_TAGS = ["administrator", "monitoring", "policymaker", "management"];
 
 interface Login {
@@ -32,7 +32,7 @@ export function basicAuth(context: ManagementContext) {
   });
 }
 
-// Waits as long as the throttle of logins says; a wrong password is answered late.
+// Waits as long as the throttle of logins demands. A wrong password is answered late.
 async function authenticate(
   context: ManagementContext,
   login: Login,

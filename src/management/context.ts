@@ -1,5 +1,6 @@
-// What the HTTP API needs from the rest of the node: the broker, turns to read it in, and facts about
-// the process that only server.ts knows. Given to createApp; the API reaches for nothing else.
+// The parts of the node that the HTTP API needs: the broker, turns to read it in, and facts about
+// the process that only server.ts knows. server.ts passes them to createApp; the API reaches for
+// nothing else.
 
 import type { Broker } from "../broker/broker.ts";
 import type { Histogram } from "../broker/metrics.ts";
@@ -21,9 +22,9 @@ export interface ConnectionTotals {
 
 /** Facts that do not change while the node runs. */
 export interface NodeInfo {
-  /** `rabbit@<host>`: tools match on the form. */
+  /** `rabbit@<host>`, because tools match on this form. */
   readonly name: string;
-  /** Our own version. */
+  /** The version of Reprise. */
   readonly version: string;
   /** The RabbitMQ release whose behaviour is followed. */
   readonly rabbitmqVersion: string;
@@ -36,18 +37,18 @@ export interface StorageInfo {
   readonly folder: string;
   /** Whether confirms wait for the disk. */
   readonly isSynced: boolean;
-  /** Persistent messages cannot be kept at the moment. */
+  /** Whether persistent messages cannot be kept at the moment. */
   readonly isReadOnly: boolean;
-  /** Room on the disk, bytes; null when it does not say. */
+  /** Free space of the disk, bytes; null when the disk does not say. */
   readonly freeBytes: number | null;
-  /** Room below which publishers wait, bytes. */
+  /** Free space below which publishers wait, bytes. */
   readonly freeBytesMin: number;
   readonly isDiskLow: boolean;
   /** Data files by kind. */
   readonly files: readonly { kind: string; fileCount: number; byteCount: number }[];
   /** Bytes appended to the commit log since the start. */
   readonly loggedBytes: number;
-  /** How long syncs of the commit log and the other files took. */
+  /** Durations of the syncs of the commit log and the other files. */
   readonly syncSeconds: Histogram;
 }
 
@@ -56,14 +57,14 @@ export interface ManagementContext {
   readonly broker: Broker;
   readonly node: NodeInfo;
   listeners(): readonly ListenerInfo[];
-  /** Runs a read, or later an operation, as a turn of its own: the broker's time is up to date in it. */
+  /** Runs a read or an operation as a turn of its own, with broker time up to date. */
   turn<T>(run: () => T): T;
   totals(): ConnectionTotals;
-  /** Whether new AMQP connections are let in; false when descriptors are short. */
+  /** Whether new AMQP connections are admitted; false while descriptors are short. */
   acceptsConnections(): boolean;
   /** Milliseconds on a clock that never goes back, for rates. */
   monotonicMs(): number;
-  /** Resolves after so many ms of real time; 0 lets every socket be looked at once. */
+  /** Resolves after `delayMs` of real time. With 0, every socket is looked at once. */
   pause(delayMs: number): Promise<void>;
   /** Broker time now, also outside of turns. */
   nowMs(): number;
@@ -73,7 +74,7 @@ export interface ManagementContext {
   storage(): StorageInfo | null;
 }
 
-/** What the runtime's HTTP adapter says about a request. */
+/** The facts that the runtime's HTTP adapter gives about a request. */
 export interface RequestOrigin {
   readonly peerHost: string;
 }

@@ -1,6 +1,6 @@
-// Makes the answer to a list request out of many items, in bounded steps beside the turns and without
-// ever holding the whole of it: names are filtered and sorted first, then the items that are shown become
-// text a piece at a time, as the client reads. The queue list uses it; list_query.ts says what was asked.
+// Makes the answer to a list request out of many items, in bounded steps beside the turns. It never
+// holds the whole answer: names are filtered and sorted first, then the shown items become text a
+// piece at a time, as the client reads. The queue list uses it; list_query.ts reads the request.
 
 import type { ManagementContext } from "./context.ts";
 import type { ListDesk, Seat } from "./list_desk.ts";
@@ -20,22 +20,25 @@ import { Pace, type Slices } from "./slices.ts";
 
 type Json = Record<string, unknown>;
 
-/** How a list is made from items of any kind. */
+/** The items of a list, of any kind. */
 export interface ListSource<T> {
-  /** Everything there is now, in no order; called in a turn, gone through in many. */
+  /** Returns all items, in no order. Called in a turn, and read in many. */
   items(): Iterable<T>;
-  /** The order when nothing else is asked for. */
+  /** The order of a list without `sort`. */
   compare(a: T, b: T): number;
   nameOf(item: T): string;
-  /** Whether it is still there. */
+  /** Whether the item still exists. */
   exists(item: T): boolean;
-  /** The item as JSON. Called in a turn. */
+  /** Returns the item as JSON. Called in a turn. */
   show(item: T): Json;
 }
 
-/** What lists share, a turn to read in, the slices and the seats; and whether nobody reads this one. */
+/**
+ * The parts that lists share: turns to read in, the slices and the seats. `isHead` belongs to one
+ * request.
+ */
 export interface ListRoom {
-  /** The answer is to have no body. */
+  /** Whether the answer has no body. */
   readonly isHead: boolean;
   readonly context: ManagementContext;
   readonly slices: Slices;
@@ -44,16 +47,16 @@ export interface ListRoom {
 
 const MATCHES = { matches: true, steps: 0 };
 
-/** Work of looking at the name of an item. */
+/** Units of work for looking at the name of an item. */
 const ITEM_UNITS = 1;
-/** Work of showing an item, and of each column picked from it. */
+/** Units of work for showing an item, and for each column picked from it. */
 const SHOW_UNITS = 40;
 const COLUMN_UNITS = 1;
 /** Steps of a pattern that take about as long as a unit of work. */
 const PATTERN_STEPS_PER_UNIT = 20;
-/** Steps that one request may spend on its pattern, over all names. */
+/** The most steps that one request may spend on its pattern, over all names. */
 const PATTERN_STEPS_MAX = 100_000_000;
-/** Text of a list is sent in pieces of about this many characters. */
+/** The text of a list is sent in pieces of about this many characters. */
 const PIECE_CHARACTERS = 65_536;
 /** Lists up to this length are answered in one piece. */
 const SHORT_COUNT_MAX = 50;
@@ -96,7 +99,7 @@ class List<T> {
     this.#pace = new Pace(place.room.slices);
   }
 
-  /** The items that were asked for, in the order that was asked for, of all pages. */
+  /** Returns the items of all pages that were asked for, in the order that was asked for. */
   async choose(): Promise<T[]> {
     await this.#next();
     const items = this.#room.context.turn(() => this.#source.items());
@@ -145,7 +148,7 @@ class List<T> {
     return sorted.map(({ item }) => item);
   }
 
-  /** One page with its counts. */
+  /** Answers with one page and its counts. */
   async page(items: readonly T[], page: Page): Promise<Response> {
     assertPageExists(page, items.length);
     const start = (page.number - 1) * page.size;
@@ -154,7 +157,7 @@ class List<T> {
     return Response.json(pageOf(shown, page, counts));
   }
 
-  /** All of a short list. */
+  /** Answers with all of a short list. */
   async whole(items: readonly T[]): Promise<Response> {
     return Response.json(await this.#show(items));
   }
@@ -169,7 +172,8 @@ class List<T> {
     return shown;
   }
 
-  // Shows items from `at` until the slice is over or `take` has had enough; where to go on.
+  // Shows items from `start` on until the slice is over or `take` has enough. Returns where to go
+  // on.
   #showSlice(items: readonly T[], start: number, take: (json: Json) => boolean): number {
     const { columns } = this.#query;
     const units = SHOW_UNITS + COLUMN_UNITS * (columns?.length ?? 0);
@@ -185,7 +189,7 @@ class List<T> {
     });
   }
 
-  /** All of a long list, made while the client reads. */
+  /** Answers with all of a long list, made while the client reads. */
   stream(items: readonly T[]): Response {
     const seat = this.#seat;
     const encoder = new TextEncoder();
@@ -200,7 +204,7 @@ class List<T> {
         return text.length >= PIECE_CHARACTERS;
       });
       if (at < items.length) {
-        // A slice may have met only items that are gone.
+        // All items of the slice may be gone.
         if (text === "") return pull(controller);
         controller.enqueue(encoder.encode(text));
         return;

@@ -1,6 +1,7 @@
-// How many lists are made at the same time: each takes memory while it is made or read, so there are a
-// few seats, others wait for one in the order in which they came, and too many are sent away. A client
-// that does not read its answer gives its seat up when somebody waits.
+// Bounds how many lists are made at the same time, because each takes memory while it is made or
+// read. There are a few seats. Other requests wait for one in the order in which they came, and too
+// many are refused. A client that does not read its answer loses its seat when another request
+// waits.
 
 import { tooBusy } from "./problems.ts";
 
@@ -8,16 +9,19 @@ import { tooBusy } from "./problems.ts";
 export const SEATS_MAX = 8;
 /** Requests that may wait for a seat. */
 export const WAITING_MAX = 200;
-/** Who has not taken anything for so long may lose the seat: less than a waiting client lasts. */
+/**
+ * A client that has taken nothing for this long may lose its seat. It is less than a waiting
+ * client's patience.
+ */
 export const IDLE_MS_MAX = 5_000;
 
 const LOOK_INTERVAL_MS = 1_000;
 
 /** The place of one list. */
 export interface Seat {
-  /** The client has taken a piece, or the work has gone on. */
+  /** To be called when the client has taken a piece, or the work has gone on. */
   touch(): void;
-  /** The list is done or given up; calling it again does nothing. */
+  /** Gives the seat up when the list is done or dropped. A second call does nothing. */
   leave(): void;
   /** Called when the seat has been taken away. */
   onLost: () => void;
@@ -25,7 +29,7 @@ export interface Seat {
 
 /** What a {@linkcode ListDesk} needs. */
 export interface DeskOptions {
-  /** Resolves after so many milliseconds. */
+  /** Resolves after `delayMs` milliseconds. */
   pause: (delayMs: number) => Promise<void>;
   /** Milliseconds on a clock that never goes back. */
   nowMs: () => number;
@@ -42,7 +46,7 @@ export class ListDesk {
   readonly #waiting: ((seat: Seat) => void)[] = [];
   #isLooking = false;
 
-  /** All seats are free. */
+  /** Makes a desk whose seats are all free. */
   constructor(options: DeskOptions) {
     this.#options = options;
   }

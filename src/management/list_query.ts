@@ -1,6 +1,6 @@
-// The query every list understands: page, page_size, name, use_regex, sort, sort_reverse and columns.
-// Handlers read it once; list_answer.ts makes a list as it says. Everything in it has a limit, because it
-// is worked off for every item. It never knows what a list is of.
+// The query that every list understands: page, page_size, name, use_regex, sort, sort_reverse and
+// columns. Handlers read it once, and list_answer.ts makes the list. Everything in it has a limit,
+// because it is applied to every item. It never knows the kind of the items.
 
 import { LinearPattern, PatternError } from "../lib/pattern/linear_pattern.ts";
 import { badRequest, Problem } from "./problems.ts";
@@ -9,29 +9,29 @@ const PAGE_SIZE_DEFAULT = 100;
 const PAGE_SIZE_MAX = 500;
 /** Longest filter of names; a name has at most 255 bytes. */
 const FILTER_LENGTH_MAX = 256;
-/** Most work that a pattern may be for each character of a name. */
+/** The most steps of a pattern for each character of a name. */
 const PATTERN_STEPS_MAX = 1_500;
 const COLUMN_COUNT_MAX = 100;
 const PATH_LENGTH_MAX = 255;
 const PATH_DEPTH_MAX = 5;
-/** Texts that begin alike for so long count as equal. */
+/** Texts whose first 255 characters are equal count as equal. */
 const SORT_TEXT_MAX = 255;
 
 /** One page of a list. */
 export interface Page {
-  /** From 1. */
+  /** Number of the page, from 1. */
   readonly number: number;
   readonly size: number;
 }
 
-/** Says whether a name is wanted, and how many steps it took to find out. */
+/** Tells whether a name matches, and how many steps that took. */
 export type NameFilter = (name: string) => { matches: boolean; steps: number };
 
-/** What a client wants to see of a list. */
+/** The part of a list that a client asks for. */
 export interface ListQuery {
   /** Null for the whole list as a plain array. */
   readonly page: Page | null;
-  /** Null when every name will do. */
+  /** Null when every name matches. */
   readonly filter: NameFilter | null;
   /** Dotted path of the value to sort by. */
   readonly sort: string | null;
@@ -43,7 +43,7 @@ export interface ListQuery {
 /** Gives one parameter of a query string, or undefined. */
 export type QueryReader = (name: string) => string | undefined;
 
-/** Reads the query of a list; throws a 400 for what makes no sense. */
+/** Reads the query of a list; throws a 400 for a wrong one. */
 export function readListQuery(query: QueryReader): ListQuery {
   return {
     page: readPage(query),
@@ -54,7 +54,7 @@ export function readListQuery(query: QueryReader): ListQuery {
   };
 }
 
-/** The page asked for; null when the list is wanted as a whole. */
+/** Returns the page that was asked for; null for the whole list. */
 export function readPage(query: QueryReader): Page | null {
   const number = query("page");
   const size = query("page_size");
@@ -121,13 +121,13 @@ function assertPath(name: string, path: string): void {
   );
 }
 
-/** How many items there are: those whose names are wanted, and all. */
+/** The number of items with a matching name, and of all. */
 export interface Counts {
   readonly filteredCount: number;
   readonly totalCount: number;
 }
 
-/** A page with its counts, the shape every paged list has. */
+/** Returns a page with its counts, in the form of every paged list. */
 export function pageOf(items: readonly unknown[], page: Page, counts: Counts): unknown {
   return {
     items,
@@ -149,10 +149,10 @@ export function assertPageExists(page: Page, length: number): void {
 
 type Json = Record<string, unknown>;
 
-/** A value that items can be sorted by. */
+/** A value by which items can be sorted. */
 export type SortValue = number | string | null;
 
-/** What is at a dotted path, as a value to sort by. */
+/** Returns the value at a dotted path, to sort by. */
 export function sortValueAt(item: Json, path: string): SortValue {
   const value = valueAt(item, path);
   if (value === undefined || value === null) return null;
@@ -168,7 +168,10 @@ function valueAt(item: unknown, path: string): unknown {
   return value;
 }
 
-/** Nothing sorts before numbers and numbers before text, so that a column of both has one order. */
+/**
+ * Compares two values. Null comes before numbers and numbers before text, so that a column of mixed
+ * values has one order.
+ */
 export function compareValues(a: SortValue, b: SortValue): number {
   const ranks = rank(a) - rank(b);
   if (ranks !== 0 || a === null || b === null) return ranks;
@@ -180,7 +183,7 @@ function rank(value: SortValue): number {
   return typeof value === "number" ? 1 : 2;
 }
 
-/** The members of an item that were asked for, `a.b` inside an object `a`. */
+/** Returns the members of an item that were asked for; `a.b` stays inside an object `a`. */
 export function pick(item: Json, columns: readonly string[] | null): Json {
   if (columns === null) return item;
   const picked: Json = {};

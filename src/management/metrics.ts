@@ -1,5 +1,6 @@
-// GET /metrics: counters and gauges of the node for Prometheus. RabbitMQ's names where the meaning is
-// the same, so that common dashboards draw; ours begin with `reprise_`. Aggregated over queues.
+// GET /metrics: counters and gauges of the node for Prometheus, aggregated over queues. They have
+// RabbitMQ's names where the meaning is the same, so that common dashboards work. Our own names
+// begin with `reprise_`.
 
 import type { Broker } from "../broker/broker.ts";
 import { setAsideCount } from "../broker/put_apart.ts";
@@ -8,7 +9,7 @@ import { PrometheusText } from "./prometheus_text.ts";
 
 const PROTOCOL = { protocol: "amqp091" };
 
-/** The metrics page; to be called within a turn. */
+/** Returns the metrics page. To be called within a turn. */
 export function metricsText(context: ManagementContext): string {
   const page = new PrometheusText();
   identity(page, context);

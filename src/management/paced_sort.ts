@@ -1,16 +1,16 @@
-// Sorts a long list in bounded steps: short stretches at once, then merges that may pause anywhere. Equal
-// items keep their order. Lists of the HTTP API are sorted by it; the order itself is theirs.
+// Sorts a long list in bounded steps: short stretches at once, then merges that may pause anywhere.
+// Equal items keep their order. The HTTP API sorts its lists with it and passes the order.
 
 import type { Pace } from "./slices.ts";
 
 /** Items that are sorted at once. */
 const STRETCH = 256;
 const STRETCH_UNITS = 100;
-/** Items merged between two looks at the slice. */
+/** Items merged between two checks whether the slice is over. */
 const LOOK_ITEMS = 64;
 const LOOK_UNITS = 8;
 
-/** The items in order; `items` itself is used as scratch. */
+/** Returns the items in order. `items` itself is used as scratch space. */
 export async function pacedSort<T>(
   items: T[],
   compare: (a: T, b: T) => number,

@@ -1,12 +1,13 @@
-// What the API waits for: refused logins, so that guessing passwords takes time, and long lists, so that
-// sockets are looked at between two steps. All pauses end at once when the node stops. server.ts makes one.
+// The pauses of the API: after refused logins, so that guessing passwords takes time, and between
+// two steps of a long list, so that sockets are looked at. All pauses end at once when the node
+// stops. server.ts makes one.
 
-/** The waiting answers of one node. */
+/** The pauses of one node. */
 export class Pauses {
   readonly #ends = new Set<() => void>();
   #isEnded = false;
 
-  /** Resolves after so many milliseconds, or when everything ends. */
+  /** Resolves after `ms` milliseconds, or when all pauses end. */
   sleep(ms: number): Promise<void> {
     if (this.#isEnded) return Promise.resolve();
     return new Promise((resolve) => {
@@ -20,7 +21,7 @@ export class Pauses {
     });
   }
 
-  /** Ends them all, and those that come. */
+  /** Ends all pauses, also later ones. */
   end(): void {
     this.#isEnded = true;
     for (const end of [...this.#ends]) end();

@@ -1,7 +1,8 @@
-// Errors of the HTTP API as RabbitMQ's tools read them: `{ error, reason }` with the fitting status.
-// Handlers throw one, app.ts answers with it; what is thrown otherwise is a bug and becomes a 500.
+// Errors of the HTTP API as RabbitMQ's tools read them: `{ error, reason }` with the fitting
+// status. A handler throws one, and app.ts answers with it. Any other exception is a bug and
+// becomes a 500.
 
-/** Statuses that are answered with a problem. */
+/** Statuses of a problem. */
 export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 429 | 503;
 
 /** A refused request. */
@@ -32,33 +33,33 @@ export class Problem extends Error {
   }
 }
 
-/** There is no such thing; RabbitMQ's words. */
+/** Returns a 404 in RabbitMQ's words. */
 export function notFound(): Problem {
   return new Problem(404, "Object Not Found", "Not Found");
 }
 
-/** The request itself is wrong. */
+/** Returns a 400: the request itself is wrong. */
 export function badRequest(reason: string): Problem {
   return new Problem(400, "bad_request", reason);
 }
 
-/** Nobody has logged in, or nobody who may. */
+/** Returns a 401: nobody has logged in, or a user who may not use the API. */
 export function notAuthorised(reason: string): Problem {
   const challenge = { "www-authenticate": 'Basic realm="Reprise Management"' };
   return new Problem(401, "not_authorised", reason, challenge);
 }
 
-/** So many logins failed that this one is not looked at. */
+/** Returns a 429: so many logins have failed that this one is not checked. */
 export function tooManyLogins(): Problem {
   return new Problem(429, "too_many_requests", "Too many failed logins", { "retry-after": "5" });
 }
 
-/** The thing is there and cannot be used that way. */
+/** Returns a 405: the resource exists and cannot be used in this way. */
 export function methodNotAllowed(allowed: string): Problem {
   return new Problem(405, "method_not_allowed", "Method Not Allowed", { allow: allowed });
 }
 
-/** The node has enough to do; the same request may succeed later. */
+/** Returns a 503: the node is too busy. The same request may succeed later. */
 export function tooBusy(reason: string): Problem {
   return new Problem(503, "too_busy", reason, { "retry-after": "1" });
 }

@@ -1,5 +1,5 @@
-// Writes metrics in Prometheus' text format. Called by metrics.ts with names and values; it knows the
-// format and nothing of a broker.
+// Writes metrics in Prometheus' text format. metrics.ts calls it with names and values. It knows
+// the format and nothing about a broker.
 
 import type { Histogram } from "../broker/metrics.ts";
 

@@ -1,6 +1,6 @@
-// A queue, and the internal retry queue that belongs to it, as JSON: RabbitMQ's members with RabbitMQ's
-// types, and `delayed_retry` (docs/automatic-retries.md "For operators"). The queue lists ask for it
-// inside a turn; nothing here changes a queue.
+// A queue, and the internal retry queue that belongs to it, as JSON: RabbitMQ's members with
+// RabbitMQ's types, and `delayed_retry` (docs/automatic-retries.md "For operators"). The queue
+// lists call it inside a turn. Nothing here changes a queue.
 
 import { fieldTableToJson } from "../amqp/field_json.ts";
 import type { Consumer } from "../broker/consumer.ts";
@@ -11,13 +11,13 @@ import { type Counters, type RateBook, withRates } from "./rates.ts";
 
 type Json = Record<string, unknown>;
 
-/** Where queue JSON comes from besides the queue. */
+/** The sources of queue JSON besides the queue. */
 export interface QueueJsonOptions {
   readonly nodeName: string;
   readonly rates: RateBook;
 }
 
-/** A queue as the API lists it. */
+/** Returns a queue as the API lists it. */
 export function queueJson(queue: Queue, options: QueueJsonOptions): Json {
   const { readyCount, unackedCount, readyBytes, unackedBytes } = queue;
   const read = () => ({ ...statCounters(queue.stats), ...depthCounters(queue) });
@@ -27,7 +27,7 @@ export function queueJson(queue: Queue, options: QueueJsonOptions): Json {
     name: queue.name,
     type: queue.args.queueType,
     arguments: fieldTableToJson(queue.args.raw),
-    // As LavinMQ names them: those of the arguments that do something.
+    // LavinMQ's name: the arguments that have an effect.
     effective_arguments: [...queue.args.effective.keys()],
     effective_policy_definition: {},
     policy: null,
@@ -39,7 +39,7 @@ export function queueJson(queue: Queue, options: QueueJsonOptions): Json {
     single_active_consumer_tag: null,
     head_message_timestamp: null,
     ...withRates(depthCounters(queue), rates),
-    // Ready messages whose content header fits the frames of no consumer.
+    // Ready messages whose content header fits into the frames of no consumer.
     messages_set_aside: setAsideCount(queue),
     messages_ready_ram: readyCount,
     messages_unacknowledged_ram: unackedCount,
@@ -54,7 +54,7 @@ export function queueJson(queue: Queue, options: QueueJsonOptions): Json {
   };
 }
 
-/** A queue as its own page shows it: with its consumers. */
+/** Returns a queue as its own resource shows it: with its consumers. */
 export function queueDetailsJson(queue: Queue, options: QueueJsonOptions): Json {
   return {
     ...queueJson(queue, options),
@@ -64,7 +64,7 @@ export function queueDetailsJson(queue: Queue, options: QueueJsonOptions): Json 
   };
 }
 
-/** The internal retry queue of `queue`, which must have one. */
+/** Returns the internal retry queue of `queue`, which must have one. */
 export function retryQueueJson(queue: Queue, options: QueueJsonOptions): Json {
   const { delayedCount, delayedBytes } = queue;
   const depth = {
@@ -75,7 +75,7 @@ export function retryQueueJson(queue: Queue, options: QueueJsonOptions): Json {
   return {
     ...identity(queue, options),
     name: queue.retryQueueName,
-    // It lives and dies with its queue, whatever happens to consumers.
+    // It is deleted with its queue, whatever happens to consumers.
     auto_delete: false,
     internal: true,
     type: "classic",
@@ -137,7 +137,8 @@ function statCounters(stats: QueueStats): Counters {
   };
 }
 
-// Share of the time in which a consumer could take a message; seen at this moment only.
+// The share of the time in which a consumer could take a message. Here it is that of this moment
+// only.
 function consumerCapacity(queue: Queue): number {
   return queue.consumerCount > 0 && queue.readyCount === 0 ? 1 : 0;
 }
@@ -190,7 +191,7 @@ function retryJson(queue: Queue): Json {
   };
 }
 
-/** Milliseconds since the epoch, null when nothing is delayed. */
+/** Returns the first and last due time in ms since the epoch; null when nothing is delayed. */
 function dueTimes(queue: Queue): Json {
   const delayed = queue.retries!.delayed;
   if (delayed.count === 0) return { next_due: null, last_due: null };

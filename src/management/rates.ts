@@ -1,16 +1,16 @@
-// Message rates: counters of things that somebody looks at are sampled every few seconds, and a rate is
-// the difference of the last two samples. What nobody has asked for in a while is not sampled, so a
-// hundred thousand queues cost nothing. server.ts drives it; it owns no timer.
+// Message rates. Counters of subjects that a client looks at are sampled every few seconds, and a
+// rate is the difference of the last two samples. A subject that no client has asked for in a while
+// is not sampled, so a hundred thousand queues cost nothing. server.ts drives it; it owns no timer.
 
 import type { Pace } from "./slices.ts";
 
-/** Counters of one thing at one moment. */
+/** Counters of one subject at one moment. */
 export type Counters = Readonly<Record<string, number>>;
 
 /** How often server.ts calls {@linkcode RateBook.sample}. */
 export const SAMPLE_INTERVAL_MS = 5_000;
 
-/** Work of the sample of one thing. */
+/** Units of work for the sample of one subject. */
 const SAMPLE_UNITS = 5;
 
 const FORGET_AFTER_MS = 60_000;
@@ -23,7 +23,7 @@ interface Track {
   askedMs: number;
 }
 
-/** The rates of everything that is looked at. */
+/** The rates of all subjects that clients look at. */
 export class RateBook {
   readonly #tracks = new Map<object, Track>();
   readonly #nowMs: () => number;
@@ -34,12 +34,14 @@ export class RateBook {
     this.#nowMs = nowMs;
   }
 
-  /** How many things are sampled. */
+  /** How many subjects are sampled. */
   get size(): number {
     return this.#tracks.size;
   }
 
-  /** Rates per second of `subject`'s counters; all 0 until two samples have been taken. */
+  /**
+   * Returns the rates per second of `subject`'s counters; all 0 until two samples have been taken.
+   */
   of(subject: object, read: () => Counters): Counters {
     const track = this.#tracks.get(subject);
     const nowMs = this.#nowMs();
@@ -53,8 +55,8 @@ export class RateBook {
   }
 
   /**
-   * Takes a sample of everything that is looked at and forgets the rest, in bounded steps. What one
-   * sample does not get done before the next is due, that one leaves to it.
+   * Takes a sample of every subject that clients look at and forgets the others, in bounded steps.
+   * If the next call comes before it is done, that call does nothing.
    */
   async sample(pace: Pace): Promise<void> {
     if (this.#isSampling) return;
@@ -86,7 +88,7 @@ function take(track: Track, nowMs: number): void {
   track.rates = rates;
 }
 
-/** Counters and their rates as the API shows them: `publish` and `publish_details.rate`. */
+/** Returns counters and their rates as the API shows them: `publish` and `publish_details.rate`. */
 export function withRates(counters: Counters, rates: Counters): Record<string, unknown> {
   const json: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(counters)) {

@@ -1,9 +1,12 @@
-// Long work of the HTTP API in bounded steps beside the turns: of all requests together one slice runs,
-// then the event loop has its round with the sockets, then the next slice. Lists and the samples of rates
-// are made so. How long a slice is, is counted in units of work and not measured: a clock would make
-// every run different.
+// Long work of the HTTP API in bounded steps beside the turns: one slice for all requests together,
+// then a round of the event loop with the sockets, then the next slice. Lists and the samples of
+// rates run in slices. The length of a slice is counted in units of work and not measured, because
+// with a clock every run would be different.
 
-/** Units of work in one slice, each about a microsecond: short beside the 50 ms that nobody may wait. */
+/**
+ * Units of work in one slice, each about a microsecond: 4 ms, where 50 ms would be too long to
+ * wait.
+ */
 export const SLICE_UNITS = 4_000;
 
 /** Hands out slices, one for each round of the event loop. */
@@ -12,14 +15,14 @@ export class Slices {
   #waiting: (() => void)[] = [];
   #isRunning = false;
 
-  /** `pause` resolves after at least so many milliseconds, with a round of the event loop before. */
+  /** `pause` resolves after at least `delayMs`, with a round of the event loop before. */
   constructor(pause: (delayMs: number) => Promise<void>) {
     this.#pause = pause;
   }
 
   /**
-   * Resolves when a slice begins. What follows synchronously is the slice; whoever has more to do
-   * asks again.
+   * Resolves when a slice begins. The code that runs synchronously after that is the slice. A job
+   * that has more to do asks again.
    */
   next(): Promise<void> {
     return new Promise((resolve) => {
@@ -31,7 +34,7 @@ export class Slices {
   async #run(): Promise<void> {
     this.#isRunning = true;
     while (this.#waiting.length > 0) {
-      // What is resolved runs before the pause is over.
+      // The resolved job runs before the pause is over.
       this.#waiting.shift()!();
       await this.#pause(0);
     }
@@ -44,12 +47,12 @@ export class Pace {
   readonly #slices: Slices;
   #left = 0;
 
-  /** The job has no slice yet. */
+  /** Makes a job without a slice. */
   constructor(slices: Slices) {
     this.#slices = slices;
   }
 
-  /** Counts work; whether the slice is over and the job is to wait for the next one. */
+  /** Counts work, and returns whether the slice is over and the job must wait for the next one. */
   spend(units: number): boolean {
     this.#left -= units;
     return this.#left <= 0;

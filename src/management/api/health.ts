@@ -1,5 +1,5 @@
-// GET /api/health: whether the node answers and lets clients in, for load balancers and people without
-// a login. It says nothing else about the node.
+// GET /api/health: says whether the node answers and admits clients, for load balancers and people
+// without a login. It says nothing else about the node.
 
 import { Hono } from "hono";
 import type { ManagementContext, ManagementEnv } from "../context.ts";

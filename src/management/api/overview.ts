@@ -1,4 +1,4 @@
-// GET /api/overview: the node in one answer, in the shape that RabbitMQ's tools read. Everything in it
+// GET /api/overview: the node in one answer, in the shape that RabbitMQ's tools read. All its data
 // is read within one turn.
 
 import { Hono } from "hono";
@@ -71,7 +71,7 @@ interface Subjects {
 
 const subjectsByNode = new WeakMap<Metrics, Subjects>();
 
-// Three groups of rates belong to one node, and a rate book knows its subjects by identity.
+// A node has three groups of rates, and a rate book knows its subjects by identity.
 function subjectsOf(metrics: Metrics): Subjects {
   let subjects = subjectsByNode.get(metrics);
   if (subjects === undefined) {
@@ -103,7 +103,8 @@ function contextsJson({ node, listeners }: ManagementContext): Json[] {
   }));
 }
 
-// Ours: RabbitMQ tells of the disk with its nodes, under these names where they mean the same.
+// RabbitMQ has no such member. Its node listing has the data of the disk; the names are the same
+// where they mean the same.
 function storageJson(context: ManagementContext): Json | null {
   const info = context.storage();
   if (info === null) return null;

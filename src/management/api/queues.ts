@@ -1,6 +1,6 @@
-// GET /api/queues, /api/queues/:vhost and /api/queues/:vhost/:queue: queues and, marked internal, the
-// retry queues that belong to them. Reads only; one queue is read within one turn, a list in many, so that
-// a queue that changes meanwhile is shown as it is when its line is made.
+// GET /api/queues, /api/queues/:vhost and /api/queues/:vhost/:queue: queues and, marked internal,
+// the retry queues that belong to them. It only reads. One queue is read within one turn, a list in
+// many turns, so a list shows each queue in its state when its line is made.
 
 import { type Context, Hono } from "hono";
 import type { Queue } from "../../broker/queue.ts";
@@ -19,7 +19,7 @@ import {
 import type { RateBook } from "../rates.ts";
 import { retriesJson } from "./retries.ts";
 
-/** A line of the list: a queue, or the view of what it holds back. */
+/** A line of the list: a queue, or the retry queue of one. */
 interface QueueEntry {
   readonly queue: Queue;
   readonly name: string;

@@ -1,6 +1,6 @@
-// GET /api/queues/:vhost/:queue/retries: the messages a queue holds back, the next due first, always in
-// pages because there may be millions. Those that the store has written to the disk are counted and not
-// shown: nobody waits for a read here. Reads only.
+// GET /api/queues/:vhost/:queue/retries: the delayed messages of a queue, the next due first,
+// always in pages because there may be millions. Messages that the store has written to pages on
+// the disk are counted and not shown, because no request waits for a read. It only reads.
 
 import type { Queue } from "../../broker/queue.ts";
 import { describeRetries, type RetryInfo } from "../../broker/retry_listing.ts";
@@ -21,13 +21,15 @@ import { badRequest, notFound } from "../problems.ts";
 import { Pace } from "../slices.ts";
 
 const FIRST_PAGE = { number: 1, size: 100 };
-/** Pages reach so many messages deep: all that come before a page have to be found for it. */
+/**
+ * The most messages that a page may be deep: all messages before a page have to be found for it.
+ */
 const DEPTH_MAX = 100_000;
-/** Rows looked at between two looks at the slice. */
+/** Rows looked at between two checks whether the slice is over. */
 const STEP_ROWS = 1_024;
 const STEP_UNITS = 250;
 
-/** A page of delayed messages; a queue that is missing or retries nothing is a 404. */
+/** Returns a page of delayed messages; 404 for a queue that is missing or has no retries. */
 export async function retriesJson(
   queue: Queue | undefined,
   query: QueryReader,
