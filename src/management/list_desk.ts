@@ -27,7 +27,7 @@ export interface Seat {
   onLost: () => void;
 }
 
-/** What a {@linkcode ListDesk} needs. */
+/** The clock and the pauses of a {@linkcode ListDesk}. */
 export interface DeskOptions {
   /** Resolves after `delayMs` milliseconds. */
   pause: (delayMs: number) => Promise<void>;

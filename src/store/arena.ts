@@ -169,8 +169,8 @@ export class Arena {
     this.#liveBytes += recordBytesAt(block, at);
   }
 
-  // Takes a live record out of its block and returns its holder count. The caller must place the
-  // record anew.
+  // Takes a live record out of its block and returns its holder count. The caller must give the
+  // record a new place.
   #drop(ref: number): number {
     const block = this.#blocks[this.#references.blockOf(ref)]!;
     const at = this.#references.offsetOf(ref);

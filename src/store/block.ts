@@ -22,7 +22,7 @@ const HEADER_BYTES = 40;
 // The parts of the record are not in memory. This flag is never in a view.
 const FLAG_STUB = 0x80;
 
-/** A block of arena memory; records follow each other from the start to `usedBytes`. */
+/** A block of arena memory. Records follow each other from the start to `usedBytes`. */
 export class Block {
   readonly bytes: Uint8Array;
   readonly words: Uint32Array;

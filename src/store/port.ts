@@ -85,7 +85,7 @@ export interface ReadyLane {
   readonly messageCount: number;
   /** Appends at the tail and returns the position taken. */
   push(ref: number, entry: number, expiryMs: number): number;
-  /** The position that the next push takes; recovery moves it forward before it pushes. */
+  /** The position that the next push takes. Recovery moves it forward before it pushes. */
   nextPosition: number;
   /** Puts a message back at a position it held before. */
   restore(position: number, ref: number, entry: number, expiryMs: number): void;

@@ -43,29 +43,29 @@ function instruction(operation: number, first = 0, second = 0): Instruction {
   return { operation, first, second, set: null };
 }
 
-/** A piece that takes one character. */
+/** Returns a piece that takes one character. */
 export function take(set: CharacterSet): Piece {
   return [{ operation: TAKE, first: 0, second: 0, set }];
 }
 
-/** A piece that takes no character and tests the place. */
+/** Returns a piece that takes no character and tests the place. */
 export function anchor(operation: number, isNegated = false): Piece {
   return [instruction(operation, isNegated ? 1 : 0)];
 }
 
-/** A piece that ends a match. */
+/** Returns a piece that ends a match. */
 export function end(): Piece {
   return [instruction(MATCH)];
 }
 
-/** One piece after the other. */
+/** Returns a piece that is one piece after the other. */
 export function sequence(pieces: readonly Piece[]): Piece {
   const program: Instruction[] = [];
   for (const piece of pieces) append(program, piece);
   return program;
 }
 
-/** Any of the pieces. */
+/** Returns a piece that matches any of the pieces. */
 export function alternatives(pieces: readonly Piece[]): Piece {
   return pieces.reduceRight((rest, piece) => {
     const program = [instruction(FORK, 1, piece.length + 2)];
@@ -76,7 +76,7 @@ export function alternatives(pieces: readonly Piece[]): Piece {
   });
 }
 
-/** A piece from `min` to `max` times; `max` may be Infinity. */
+/** Returns a piece repeated from `min` to `max` times; `max` may be Infinity. */
 export function repeat(piece: Piece, min: number, max: number): Piece {
   const program: Instruction[] = [];
   for (let count = 0; count < min; count++) append(program, piece);

@@ -27,7 +27,7 @@ import type { StoreSizes } from "./sizes.ts";
 
 // Paging begins above the bound and ends below this part of it.
 const CALM_RATIO = 0.85;
-// Delayed messages are written to pages when they take one part in so many of the bound, long
+// Delayed messages are written to pages when they take an eighth of the bound (bound / 8), long
 // before memory is short. They are known not to be needed soon, and each of them that is not in a
 // page makes a start longer.
 const DELAYED_PART = 8;

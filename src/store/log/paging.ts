@@ -23,7 +23,7 @@ import { Pager } from "./pager.ts";
 import { SegmentWriter } from "./segment_writer.ts";
 import type { StoreSizes } from "./sizes.ts";
 
-// One part in so many of the memory for contents may hold pages that are read ahead.
+// Pages that are read ahead may take a quarter of the memory that may be in use (memory / 4).
 const AHEAD_PART = 4;
 
 /** The parts of a {@link Paging}. */

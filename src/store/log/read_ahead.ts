@@ -9,7 +9,7 @@ import type { ReadyLane } from "../port.ts";
 
 const FIRST_RECORDS = 8;
 const RECORDS_MAX = 256;
-// A lane makes way for others when none of its records has been used while so many heads, of all
+// A lane makes way for others when none of its records has been used while this many heads, of all
 // lanes, were asked for.
 const STALE_HEADS = 4096;
 

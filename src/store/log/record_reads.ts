@@ -12,7 +12,7 @@ import { ReadAhead } from "./read_ahead.ts";
 import { RecordFiles, type RecordPlace, type RecordResult } from "./record_files.ts";
 
 const AHEAD_BYTES = 1024 * 1024;
-// One part in so many of the memory for contents may hold records that are read ahead.
+// Records that are read ahead may take a quarter of the memory for contents (memory / 4).
 const AHEAD_PART = 4;
 // Nothing is read ahead while this many bytes are under way, because memory is given up no faster.
 const UNDER_WAY_BYTES = 4 * 1024 * 1024;

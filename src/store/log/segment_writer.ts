@@ -5,7 +5,8 @@
 import { DiskError, type FileHandle } from "../file_system.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 
-// A file in which nothing is alive is ended when it has one part in so many of its full size.
+// A file in which nothing is alive is ended when it has an eighth of its full size (fileBytesMax /
+// 8).
 const DEAD_PART = 8;
 
 /** The parts of a {@link SegmentWriter}. */

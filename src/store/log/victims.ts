@@ -12,8 +12,8 @@ const MOVE_BELOW_RATIO = 0.5;
 // Bytes of a group of copied records beside the records: the header of a batch, and zeros at its
 // end.
 const GROUP_BYTES = BATCH_HEADER_BYTES + 8;
-// A look at all files that has found none is followed by turns without a look: one turn for so many
-// files.
+// After a look at all files that has found none, some turns pass without a look: one turn for this
+// many files.
 const FILES_PER_TURN = 64;
 
 /** Chooses files to be emptied. */
