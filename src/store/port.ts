@@ -13,7 +13,7 @@ export const RECORD_BCC = 4;
 
 /** Entry bit: the message has been delivered before (`redelivered` on the next delivery). */
 export const ENTRY_REDELIVERED = 0x80000000;
-/** Entry bit: its last delivery is not among the deliveries spent. */
+/** Entry bit: the last delivery of the message is not among the deliveries spent. */
 export const ENTRY_UNSPENT = 0x40000000;
 /** Entry mask: deliveries spent so far. */
 export const ENTRY_COUNT_MASK = 0x3fffffff;
@@ -78,8 +78,8 @@ export type EntryVisitor = (ref: number, position: number, entry: number) => voi
 
 /**
  * The ready messages of one priority of one queue, in order of position. Positions only grow: a
- * publish or a return from delay takes the next position, an instant requeue takes its old one
- * back.
+ * publish or a return from delay takes the next position, an instant requeue takes the old position
+ * of its message back.
  */
 export interface ReadyLane {
   readonly messageCount: number;
