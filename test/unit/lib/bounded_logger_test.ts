@@ -45,7 +45,7 @@ Deno.test("log() writes a number of lines that time bounds, however many come", 
   assertLess(lines.length, LINES_AT_ONCE + 2 * 61);
 });
 
-Deno.test("flush() tells what was left out once the flood is over, and at the end at once", () => {
+Deno.test("flush() writes how many lines were left out once the flood is over, and at the end at once", () => {
   const { logger, lines, clock } = bounded();
   for (let i = 0; i < LINES_AT_ONCE + 5; i++) logger.log("warn", "a");
   logger.flush();

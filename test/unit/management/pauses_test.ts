@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { Pauses } from "../../../src/management/pauses.ts";
 
-Deno.test("Pauses.end() ends those that wait and those that come", async () => {
+Deno.test("Pauses.end() ends current and later pauses", async () => {
   const pauses = new Pauses();
   const ended: number[] = [];
   const waiting = [1, 2].map((number) => pauses.sleep(1e9).then(() => ended.push(number)));

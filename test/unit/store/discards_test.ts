@@ -27,7 +27,7 @@ function settle(t: TestBroker, disk: MemoryDisk, turns = 1): void {
   }
 }
 
-Deno.test("Queue.purge() answers at once and lets go of a bounded number of messages a turn", () => {
+Deno.test("Queue.purge() answers at once and releases a bounded number of messages a turn", () => {
   const disk = new MemoryDisk();
   const { t, store } = start(disk);
   const queue = t.queue("q", {}, { durable: true });
@@ -64,14 +64,14 @@ function purgedFor(turns: number): MemoryDisk {
   return disk.crash({ kind: "process" });
 }
 
-Deno.test("FileStore writes no snapshot of what a purge has left to let go of", () => {
+Deno.test("FileStore writes no snapshot while purged records are still to be released", () => {
   for (let turns = 1; turns <= 40; turns++) {
     const { t } = start(purgedFor(turns));
     assertEquals(t.vhost.queues.get("q")!.readyCount, 1);
   }
 });
 
-Deno.test("Queue.purge() of what was requeued lets go of it as well", () => {
+Deno.test("Queue.purge() releases requeued messages as well", () => {
   const disk = new MemoryDisk();
   const { t, store } = start(disk);
   const queue = t.queue("q", {}, { durable: true });
@@ -98,7 +98,7 @@ function delaying(t: TestBroker, name: string, count: number): Queue {
   return queue;
 }
 
-Deno.test("Queue.purge() of delayed messages lets go of a bounded number a turn, and of no other's", () => {
+Deno.test("Queue.purge() releases a bounded number of delayed messages a turn, none of another queue", () => {
   const disk = new MemoryDisk();
   const { t, store } = start(disk);
   const queue = delaying(t, "q", 100);
@@ -153,7 +153,7 @@ Deno.test("Queue.purge() and delete of queues without messages leave no memory b
   assertEquals(store.memoryBytes, memoryBytes);
 });
 
-Deno.test("Discards let go of many small queues in few turns", () => {
+Deno.test("Discards release the messages of many small queues in few turns", () => {
   const disk = new MemoryDisk();
   const { t, store } = start(disk);
   const queues = Array.from({ length: 60 }, (_, index) => t.queue(`q${index}`));

@@ -229,7 +229,7 @@ Deno.test("FileStore refuses data files without a manifest and leaves them alone
   assertEquals([disk.paths(), disk.openCount], [before, 0]);
 });
 
-Deno.test("FileStore keeps no log files of starts that had nothing to say", () => {
+Deno.test("FileStore keeps no log files of starts that wrote nothing", () => {
   let node = start(new MemoryDisk());
   node.t.queue("q", {}, { durable: true });
   settle(node);

@@ -140,7 +140,7 @@ Deno.test("FileStore gets going again on a disk that one log file has filled, on
   }
 });
 
-Deno.test("FileStore that has got going again on a full disk knows what was not drained", () => {
+Deno.test("FileStore that goes on after a full disk has the messages that were not drained", () => {
   const node = start(8192 * KIB, 0);
   node.t.queue("q", {}, { durable: true });
   overfill(node);

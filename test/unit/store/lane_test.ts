@@ -149,7 +149,7 @@ Deno.test("Lane owns no memory while it is empty", () => {
   assertEquals(comparison.memoryBytes, 0);
 });
 
-Deno.test("Lane expires in the middle and behind a longer life", () => {
+Deno.test("Lane expires messages in the middle and behind messages that expire later", () => {
   const lane = new Lane(new ChunkPool(), () => {});
   for (let ref = 1; ref <= 3000; ref++) lane.push(ref, 0, ref % 2 === 0 ? 5 : 500);
   let expired = 0;
@@ -160,7 +160,7 @@ Deno.test("Lane expires in the middle and behind a longer life", () => {
   assertEquals(lane.headRef, 1);
 });
 
-Deno.test("Lane accounts for what requeued messages held when all of them have expired", () => {
+Deno.test("Lane gives back the memory of requeued messages when all of them have expired", () => {
   let memoryBytes = 0;
   const lane = new Lane(new ChunkPool(), (deltaBytes) => memoryBytes += deltaBytes);
   const kept: number[] = [];

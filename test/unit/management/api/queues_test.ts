@@ -262,7 +262,7 @@ Deno.test("GET queues sorts a long list by a value in many turns", async () => {
   assertGreaterOrEqual(turnCount, 20);
 });
 
-Deno.test("GET queues leaves out what goes while the list is made, and shows what is there", async () => {
+Deno.test("GET queues leaves out queues that go while the list is made, and shows the others", async () => {
   const management = withQueues(1000);
   const { vhost } = management.test;
   let pauseCount = 0;

@@ -80,7 +80,7 @@ Deno.test("GET retries looks through many delayed messages in many turns", async
   );
 });
 
-Deno.test("GET retries leaves out what goes meanwhile, and refuses pages too deep", async () => {
+Deno.test("GET retries leaves out messages that leave meanwhile, and refuses pages too deep", async () => {
   const management = withDelayed(5);
   const path = "/api/queues/%2F/work/retries";
   let pauseCount = 0;

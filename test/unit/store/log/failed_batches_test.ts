@@ -11,7 +11,7 @@ Deno.test("FailedBatches.has() knows all of a long row of failures with idle tur
   assertEquals([failed.has(9), failed.has(3008)], [false, false]);
 });
 
-Deno.test("FailedBatches.has() does not take what was safe between two failures for failed", () => {
+Deno.test("FailedBatches.has() does not count safe batches between two failures as failed", () => {
   const failed = new FailedBatches();
   failed.add(4, 3);
   failed.add(8, 6);

@@ -91,7 +91,7 @@ Deno.test("a log file that was copied under a higher number hides nothing and is
   assert(namesOf(disk, "log-").at(-1)! > copy);
 });
 
-Deno.test("what a fresh log file takes over from a broken one says that it is there", () => {
+Deno.test("batches that a fresh log file takes over from a broken one name the fresh file", () => {
   const disk = new MemoryDisk();
   const { t } = start(disk, { logFileBytes: 100_000 });
   t.queue("q", {}, { durable: true });
@@ -111,7 +111,7 @@ Deno.test("what a fresh log file takes over from a broken one says that it is th
   assertEquals(damagesOf(disk.crash({ kind: "process" })), []);
 });
 
-Deno.test("what a start writes again says that it is in the new file", () => {
+Deno.test("batches that a start writes again name the new file", () => {
   const disk = filledDisk();
   start(disk);
   for (const log of namesOf(disk, "log-")) {

@@ -64,7 +64,7 @@ for (const moveGroupRecords of [1, 3, 100]) {
   });
 }
 
-Deno.test("Keeper does not try to move again and again what the disk does not take", () => {
+Deno.test("Keeper does not repeat at once a move that the disk refuses", () => {
   const disk = new MemoryDisk();
   const t = start(disk);
   let writeCount = 0;
@@ -83,7 +83,7 @@ Deno.test("Keeper does not try to move again and again what the disk does not ta
   assert(disk.paths().length < fileCount / 2);
 });
 
-Deno.test("Keeper does not try to move again and again what cannot be read", () => {
+Deno.test("Keeper does not repeat at once a move of records that cannot be read", () => {
   let disk = new MemoryDisk();
   fill(start(disk, { moveSlackBytes: 1024 * 1024 }), disk);
   disk = disk.crash({ kind: "process" });
@@ -101,7 +101,7 @@ Deno.test("Keeper does not try to move again and again what cannot be read", () 
   assert(disk.usedBytes < before / 2);
 });
 
-Deno.test("Keeper removes in the end what the disk would not let go at first", () => {
+Deno.test("Keeper removes a file in the end that the disk refused to remove at first", () => {
   const disk = new MemoryDisk();
   const t = start(disk);
   for (let times = 0; times < 10_000; times++) disk.failNext("remove", "EIO", "log-");

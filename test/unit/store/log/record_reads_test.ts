@@ -57,7 +57,7 @@ function backlog(count: number, residentBytesMax = 4 * MIB): { node: PagedNode; 
   return restarted(before, residentBytesMax);
 }
 
-Deno.test("RecordReads reads what stands behind a head along with it, more and more of it", () => {
+Deno.test("RecordReads reads records behind a head along with it, more each time", () => {
   const { node, reads } = backlog(300);
   const channel = new TestChannel();
   node.t.consume(node.find("q"), channel, { noAck: true });
@@ -67,7 +67,7 @@ Deno.test("RecordReads reads what stands behind a head along with it, more and m
   assertLess(reads.bytes, 300 * (BODY_BYTES + 200));
 });
 
-Deno.test("RecordReads reads along what waits in front, requeued", () => {
+Deno.test("RecordReads reads requeued messages in front along with the head", () => {
   const { node, reads } = backlog(300, MIB);
   const channel = new TestChannel();
   const seen = range(0, 200).map(() => node.get("q", channel)!);

@@ -59,7 +59,7 @@ Deno.test("a page that came and went while a snapshot was written is read althou
   assertEquals(pages(), [[6, 1]]);
 });
 
-Deno.test("a page of which only the second half of a snapshot tells is there from then on", () => {
+Deno.test("a page that only the second half of a snapshot has is there from then on", () => {
   const { recovered, apply, pages } = recovering();
   apply(20, false, (writer) => writer.paged(2, pageOf(5, 72), []));
   apply(12, true, () => {});

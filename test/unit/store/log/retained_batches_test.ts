@@ -62,7 +62,7 @@ Deno.test("RetainedBatches.moveTo() tells of batches that lay side by side once"
   assertEquals(fresh.byteLength, 400);
 });
 
-Deno.test("RetainedBatches.firstUndecided goes on behind what has failed, and back when that is dropped", () => {
+Deno.test("RetainedBatches.firstUndecided skips failed batches, and goes back when they are dropped", () => {
   const retained = new RetainedBatches(new BufferPool());
   const file = new DataFile("log", 1);
   const batches = [1, 2, 3].map((number) => batchOf(number, file, new Uint8Array(BATCH_BYTES)));

@@ -32,7 +32,7 @@ function start(fileCount: number): { victims: Victims; files: DataFile[] } {
   return { victims: new Victims({ files, sizes, room }), files: made };
 }
 
-Deno.test("Victims.next() is the deadest file once the folder is twice what lives in it", () => {
+Deno.test("Victims.next() is the file with the smallest live part once the folder is twice its live bytes", () => {
   const { victims, files } = start(4);
   assertEquals(victims.next(0, FROM_LOG), null);
   files[1]!.liveBytes = 2000;
