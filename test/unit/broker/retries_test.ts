@@ -402,3 +402,16 @@ Deno.test("how late a message came back is measured from when it was due", () =>
   assertEquals(retryLatenessSeconds.count, 1);
   assertAlmostEquals(retryLatenessSeconds.sum, 0.03, 1e-9);
 });
+
+Deno.test("a delivery limit on a queue without retries counts nothing as a retry", () => {
+  const s = scene({ "x-delivery-limit": 1 });
+  s.t.publish("q", "x");
+  s.t.turn();
+  for (let i = 0; i < 2; i++) {
+    s.channel.unacked.reject(s.channel.drain()[0]!.tag, false, true, NACK);
+    s.t.turn();
+  }
+  const { metrics } = s.t.broker;
+  assertEquals([s.dead.readyCount, metrics.deadLetteredDeliveryLimit], [1, 1]);
+  assertEquals([metrics.retryExhausted, metrics.retryAttempts.count], [0, 0]);
+});
