@@ -3,7 +3,10 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { ClientChannel } from "../support/client_channel.ts";
+import { openStore } from "../support/disk_store.ts";
 import { DurableNode } from "../support/durable_node.ts";
+import { MemoryDisk } from "../support/memory_disk.ts";
+import { TestNode } from "../support/test_node.ts";
 
 const DURABLE = { durable: true };
 const KEPT = { properties: { deliveryMode: 2 } };
@@ -12,10 +15,8 @@ function channelOf(life: DurableNode): ClientChannel {
   return life.node.connect().channel();
 }
 
-Deno.test("what is not kept is declared and published without the disk", () => {
-  const life = new DurableNode();
-  life.hold();
-  const channel = channelOf(life);
+Deno.test("what is not kept is declared and published before the disk has finished anything", () => {
+  const channel = new TestNode({ store: openStore(new MemoryDisk()) }).connect().channel();
   channel.queue("q", {}, { durable: false });
   channel.exchange("x", "direct");
   channel.bind("q", "x", "k");
