@@ -25,8 +25,11 @@ import { denoCommand, ROOT } from "../lib/runtimes.ts";
 import { applyMutant, findMutants, type Mutant } from "./mutants.ts";
 import { stagesOf } from "./stages.ts";
 
-/** A stage that takes longer than this has hung: the mutant counts as noticed. */
-const STAGE_TIMEOUT_MS = 240_000;
+// A stage that takes so many times as long as the slowest one without a fault has hung, and a mutant
+// that hangs has been noticed: a run of the tests would not end.
+const HUNG_TIMES = 4;
+const STAGE_MIN_MS = 60_000;
+const CONTROL_MS = 1_800_000;
 
 interface Task {
   readonly folder: string;
@@ -34,8 +37,14 @@ interface Task {
   readonly mutant: Mutant;
 }
 
+type End = "passed" | "failed" | "hung";
+
 interface Outcome extends Task {
   readonly isKilled: boolean;
+  /** How the last stage that was run ended. */
+  readonly end: End;
+  /** Which one that was; the nearest tests are 0. */
+  readonly stage: number;
   readonly change: string;
 }
 
@@ -85,9 +94,9 @@ async function work(): Promise<void> {
   const copy = freshCopy();
   try {
     symlinkSync(join(ROOT, "node_modules"), join(copy.path, "node_modules"));
-    await control(copy.path);
+    const timeoutMs = await control(copy.path);
     for (let task = tasks.shift(); task !== undefined; task = tasks.shift()) {
-      const outcome = await tryMutant(task, copy.path);
+      const outcome = await tryMutant(task, copy.path, timeoutMs);
       outcomes.push(outcome);
       if (!outcome.isKilled) console.log(`survived: ${outcome.change}`);
       if (values.out !== undefined) appendFileSync(values.out, `${JSON.stringify(outcome)}\n`);
@@ -98,17 +107,21 @@ async function work(): Promise<void> {
 }
 
 /** Without a fault every test has to pass, or nothing that fails later says anything. */
-async function control(root: string): Promise<void> {
-  for (const { file } of new Map(tasks.map((task) => [task.folder, task])).values()) {
-    for (const stage of stagesOf(file, root)) {
-      if (!await passes(stage, root)) {
-        throw new Error(`fails without any fault: ${stage.join(" ")}`);
-      }
+async function control(root: string): Promise<number> {
+  const folderTasks = [...new Map(tasks.map((task) => [task.folder, task])).values()];
+  const stages = folderTasks.flatMap(({ file }) => stagesOf(file, root).slice(-2));
+  let slowestMs = 0;
+  for (const stage of new Map(stages.map((stage) => [stage.join(" "), stage])).values()) {
+    const startMs = performance.now();
+    if (await runStage(stage, root, CONTROL_MS) !== "passed") {
+      throw new Error(`fails without any fault: ${stage.join(" ")}`);
     }
+    slowestMs = Math.max(slowestMs, performance.now() - startMs);
   }
+  return Math.max(STAGE_MIN_MS, HUNG_TIMES * slowestMs);
 }
 
-async function tryMutant(task: Task, root: string): Promise<Outcome> {
+async function tryMutant(task: Task, root: string, timeoutMs: number): Promise<Outcome> {
   const path = join(root, task.file);
   const source = readFileSync(path, "utf8");
   const { mutant } = task;
@@ -116,30 +129,36 @@ async function tryMutant(task: Task, root: string): Promise<Outcome> {
   const change = `${task.file}:${mutant.line} ${was} -> ${mutant.replacement}`;
   writeFileSync(path, applyMutant(source, mutant));
   try {
-    for (const stage of stagesOf(task.file, root)) {
-      if (!await passes(stage, root)) return { ...task, change, isKilled: true };
+    const stages = stagesOf(task.file, root);
+    for (const [stage, tests] of stages.entries()) {
+      const end = await runStage(tests, root, timeoutMs);
+      if (end !== "passed") return { ...task, change, stage, end, isKilled: true };
     }
-    return { ...task, change, isKilled: false };
+    return { ...task, change, stage: stages.length - 1, end: "passed", isKilled: false };
   } finally {
     writeFileSync(path, source);
   }
 }
 
-async function passes(tests: string[], root: string): Promise<boolean> {
+async function runStage(tests: string[], root: string, timeoutMs: number): Promise<End> {
   const preload = "--preload=./test/support/runners/deno_preload.ts";
-  const { code } = await run(
+  const { code, timedOut } = await run(
     [...denoCommand(), "test", "-A", "--no-check", "--fail-fast", preload, ...tests],
-    { cwd: root, quiet: true, timeoutMs: STAGE_TIMEOUT_MS },
+    { cwd: root, quiet: true, timeoutMs },
   );
-  return code === 0;
+  if (timedOut) return "hung";
+  return code === 0 ? "passed" : "failed";
 }
 
 function report(): void {
   for (const folder of folders) {
     const own = outcomes.filter((outcome) => outcome.folder === folder);
     const killed = own.filter((outcome) => outcome.isKilled).length;
+    const hung = own.filter((outcome) => outcome.end === "hung").length;
     const share = own.length === 0 ? 0 : (100 * killed) / own.length;
-    console.log(`${folder}: ${killed} of ${own.length} noticed, ${share.toFixed(1)} %`);
+    console.log(
+      `${folder}: ${killed} of ${own.length} noticed, ${share.toFixed(1)} %; ${hung} hung`,
+    );
   }
   process.exit(0);
 }

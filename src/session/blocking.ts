@@ -16,9 +16,8 @@ export function block(connection: Connection, reason: string): void {
   writeConnectionBlocked(connection.writer(), 0, reason);
 }
 
-/** There is room again. */
+/** There is room again. A connection that has begun to close since is held no more, and told nothing. */
 export function unblock(connection: Connection): void {
-  if ((connection.input.holds & HOLD_MEMORY) === 0) return;
   const isTold = connection.capabilities.connectionBlocked;
   if (isTold && connection.state === STATE_RUNNING) {
     writeConnectionUnblocked(connection.writer(), 0);

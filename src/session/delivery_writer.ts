@@ -50,7 +50,7 @@ export function writeDelivery(
   } else {
     writeCountedHeader(out, channel, delivery);
   }
-  if (bodyBytes > 0) writeBody(out, channel, delivery);
+  writeBody(out, channel, delivery);
 }
 
 function putEnvelope(

@@ -44,6 +44,14 @@ Deno.test("propertiesKey() quotes the key so that ~ can separate the hash", () =
   assertEquals(propertiesKey("a b/~é", args()), "a+b%2F%7E%C3%A9");
 });
 
+Deno.test("propertiesKey() leaves letters, digits, - . and _ as they are, and no other character", () => {
+  for (let code = 1; code < 128; code++) {
+    const key = String.fromCharCode(code);
+    const escape = key === " " ? "+" : `%${code.toString(16).toUpperCase().padStart(2, "0")}`;
+    assertEquals(propertiesKey(key, args()), /[-._0-9A-Za-z]/.test(key) ? key : escape);
+  }
+});
+
 Deno.test("propertiesKey() tells bindings with different arguments apart", () => {
   const one = propertiesKey("k", args({ x: 1 }));
   assertMatch(one, /^k~[0-9a-f]{16}$/);

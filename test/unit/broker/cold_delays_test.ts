@@ -127,6 +127,26 @@ Deno.test("a stretch of delayed messages leaves the one out that cannot be writt
   assertEquals(numbersOf(scene.cold.spareStretch(1)), [1, 2, 4]);
 });
 
+Deno.test("a message that was delayed anew is not left out for what its earlier delay could not be", () => {
+  const scene = new Scene();
+  scene.add([500, 600, 700, 800]);
+  const [stretch] = scene.cold.coldStretches(1);
+  const row = scene.rows[2]!;
+  const { table } = scene;
+  const message = {
+    ref: table.refAt(row),
+    position: table.positionAt(row),
+    entry: 2,
+    bodyBytes: 1,
+  };
+  scene.remove(3);
+  // The same message has its row again.
+  assertEquals(table.add({ ...message, dueMs: NOW_MS + 900, number: 5 }, OWNER), row);
+  scene.cold.add(row);
+  stretch!.refuse(message.ref, message.position);
+  assertEquals(numbersOf(scene.cold.spareStretch(1)), [1, 2, 4, 5]);
+});
+
 Deno.test("ColdDelays forgets everything when it is cleared", () => {
   const scene = new Scene();
   scene.add([500, 600, 700, 800, 900]);

@@ -29,6 +29,30 @@ Deno.test("publish() finds new queues and forgets deleted ones at once", () => {
   assertEquals(again.readyCount, 1);
 });
 
+Deno.test("publish() looks for the way to one address once, until another address or binding comes", () => {
+  const t = new TestBroker();
+  exchange(t, "x", "direct");
+  for (const name of ["a", "b"]) t.queue(name);
+  const bind = (queue: string, routingKey: string) =>
+    t.vhost.bindQueue({ queue, exchange: "x", routingKey, args: new Map() }, t.owner);
+  bind("a", "k");
+  let lookedCount = 0;
+  const route = t.vhost.route.bind(t.vhost);
+  t.vhost.route = (from, message, result) => {
+    lookedCount++;
+    route(from, message, result);
+  };
+  const publish = (key: string) => {
+    lookedCount = 0;
+    for (const body of ["1", "2", "3"]) t.publish(key, body, {}, "x");
+    return lookedCount;
+  };
+  assertEquals([publish("k"), publish("k"), publish("l"), publish("k")], [1, 0, 1, 1]);
+  bind("b", "k");
+  assertEquals(publish("k"), 1);
+  assertEquals([t.vhost.queues.get("a")!.readyCount, t.vhost.queues.get("b")!.readyCount], [12, 3]);
+});
+
 Deno.test("publish() stores a message once per queue however many bindings match", () => {
   const t = new TestBroker();
   exchange(t, "x", "topic");

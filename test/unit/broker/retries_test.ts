@@ -402,3 +402,31 @@ Deno.test("how late a message came back is measured from when it was due", () =>
   assertEquals(retryLatenessSeconds.count, 1);
   assertAlmostEquals(retryLatenessSeconds.sum, 0.03, 1e-9);
 });
+
+Deno.test("a dead letter without a count has none to be taken away", () => {
+  const t = new TestBroker();
+  const dead = t.queue("dead", { "x-delayed-retry-min": 1 });
+  const queue = t.queue("q", DEAD);
+  t.publish("q", "m");
+  const channel = new TestChannel();
+  channel.unacked.reject(t.get(queue, channel)!.tag, false, false, REJECT);
+  t.turn();
+  assertEquals(dead.get(t.broker.delivery), 1);
+  assertEquals([t.broker.delivery.deliveryCount, t.broker.delivery.stripsDeliveryCount], [
+    0,
+    false,
+  ]);
+});
+
+Deno.test("a delivery limit on a queue without retries counts nothing as a retry", () => {
+  const s = scene({ "x-delivery-limit": 1 });
+  s.t.publish("q", "x");
+  s.t.turn();
+  for (let i = 0; i < 2; i++) {
+    s.channel.unacked.reject(s.channel.drain()[0]!.tag, false, true, NACK);
+    s.t.turn();
+  }
+  const { metrics } = s.t.broker;
+  assertEquals([s.dead.readyCount, metrics.deadLetteredDeliveryLimit], [1, 1]);
+  assertEquals([metrics.retryExhausted, metrics.retryAttempts.count], [0, 0]);
+});

@@ -186,3 +186,23 @@ Deno.test("gauge() escapes labels", () => {
   page.gauge("g", "help", 1, { name: 'a"b\\c\nd' });
   assertStringIncludes(page.text, 'g{name="a\\"b\\\\c\\nd"} 1');
 });
+
+Deno.test("GET metrics shows every bound of a histogram, and how much is at or below it", async () => {
+  const management = new TestManagement();
+  const { metrics } = management.test.broker;
+  metrics.retryLatenessSeconds.observe(0.025);
+  metrics.retryLatenessSeconds.observe(31);
+  metrics.retryAttempts.observe(9);
+  const { text } = await management.request("/metrics");
+  const buckets = (name: string) =>
+    [...text.matchAll(new RegExp(`^${name}_bucket\\{.*?le="(.*?)"\\} (\\d+)$`, "gm"))]
+      .map(([, bound, count]) => `${bound} ${count}`).join(", ");
+  assertEquals(
+    buckets("reprise_retry_lateness_seconds"),
+    "0.001 0, 0.002 0, 0.005 0, 0.01 0, 0.025 1, 0.05 1, 0.1 1, 0.25 1, 0.5 1, 1 1, 5 1, 30 1, +Inf 2",
+  );
+  assertEquals(
+    buckets("reprise_retry_attempts"),
+    "1 0, 2 0, 3 0, 4 0, 5 0, 6 0, 8 0, 10 1, 15 1, 20 1, 30 1, 50 1, +Inf 1",
+  );
+});

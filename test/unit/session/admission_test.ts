@@ -98,6 +98,31 @@ Deno.test("consumers that are slow by themselves hold nobody for long", () => {
   assertLessOrEqual(windows, 60);
 });
 
+Deno.test("consumers that stay slow hold a publisher for four windows each time, and then twice as many not", () => {
+  const s = scene();
+  const runs: { isHeld: boolean; windows: number }[] = [];
+  for (let windows = 0; windows < 60; windows++) {
+    s.publisher.publish("q", "x");
+    while (s.node.loop.step());
+    const last = runs.at(-1);
+    if (last?.isHeld === isHeld(s)) last.windows++;
+    else runs.push({ isHeld: isHeld(s), windows: 1 });
+    s.node.loop.stepLater();
+  }
+  const lengths = (held: boolean) =>
+    runs.slice(0, -1).filter((run) => run.isHeld === held).map((run) => run.windows);
+  assertEquals(lengths(true), [4, 4, 4, 4, 4, 4]);
+  assertEquals(lengths(false), [1, 2, 4, 8, 16]);
+});
+
+Deno.test("a publisher is held for one message as for many", () => {
+  const s = scene();
+  s.publisher.publish("q", "x");
+  assertEquals(isHeld(s), true);
+  while (ackAll(s.consumer) > 0 && isHeld(s)) while (s.node.loop.step());
+  assertFalse(isHeld(s));
+});
+
 Deno.test("a publisher is let go when the consumers leave", () => {
   const s = scene();
   flood(s.publisher, 5000);

@@ -133,12 +133,14 @@ Deno.test("ack of tag 0 with multiple acks everything", () => {
 });
 
 Deno.test("nack with multiple returns everything up to the tag in order", () => {
-  const channel = new TestNode().connect().channel();
+  const node = new TestNode();
+  const channel = node.connect().channel();
   channel.queue("q");
   fill(channel, "q", 4);
   channel.consume("q");
   channel.deliveries();
   channel.nack(3, true, true);
+  assertEquals([node.broker.metrics.rejected, node.broker.metrics.acked], [3, 0]);
   const messages = channel.deliveries();
   assertEquals(messages.map(({ body, redelivered }) => [body, redelivered]), [
     ["1", true],

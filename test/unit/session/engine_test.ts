@@ -159,6 +159,37 @@ Deno.test("the host timer is armed for what is due next and moved only to earlie
   assertEquals(node.queue("q").readyCount, 0);
 });
 
+Deno.test("the host timer is left alone while what is due next stays the same", () => {
+  const node = new TestNode({ limits: { handshakeMs: 3_600_000 } });
+  const channel = node.connect().channel();
+  channel.queue("q", { "x-message-ttl": 500 });
+  channel.publish("q", "1");
+  let armCount = 0;
+  const arm = node.loop.arm.bind(node.loop);
+  node.loop.arm = (delayMs, callback) => {
+    armCount++;
+    arm(delayMs, callback);
+  };
+  for (let i = 0; i < 10; i++) channel.publish("q", "2");
+  assertEquals(armCount, 0);
+  node.advance(500);
+  assertEquals(node.queue("q").readyCount, 0);
+});
+
+Deno.test("the host timer is armed no more once the engine is closed, whatever is due later", async () => {
+  const node = new TestNode();
+  const client = node.connect();
+  const channel = client.channel();
+  channel.queue("q", { "x-message-ttl": 60_000 });
+  channel.publish("q", "1");
+  const closing = node.engine.close();
+  client.expect(M.CONNECTION_CLOSE, 0);
+  client.send(M.CONNECTION_CLOSE_OK, 0);
+  await closing;
+  node.engine.turn(() => {});
+  assertEquals(node.loop.armedMs, Infinity);
+});
+
 Deno.test("a closed stream is told of nothing more, whatever happens to its queues", async () => {
   const node = new TestNode();
   const client = node.connect();

@@ -116,6 +116,7 @@ Deno.test("parseQueueArguments() refuses numbers out of range with RabbitMQ's te
     assertEquals(refusal({ [name]: value }), invalid(name, reason));
   }
   assertEquals(parse({ "x-message-ttl": tenYears, "x-expires": tenYears }).messageTtlMs, tenYears);
+  assertStringIncludes(refusal({ "x-max-priority": 255 }), "not supported yet");
 });
 
 Deno.test("parseQueueArguments() refuses texts it does not know", () => {
