@@ -345,7 +345,7 @@ export class Queue implements ReadWaiter {
 
   /**
    * Adds a consumer.
-   * @throws ChannelError 403 when the queue has an exclusive consumer, or this one is not alone but exclusive
+   * @throws ChannelError 403 when it would not be alone and one of the consumers is exclusive
    */
   consume(options: ConsumeOptions): Consumer {
     this.#reads.assertReadable();
