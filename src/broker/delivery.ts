@@ -1,6 +1,6 @@
 // One message on its way to a consumer or to basic.get: where its bytes are and what the broker knows
-// about it. A broker has a single Delivery that it fills for every message; whoever gets it copies
-// what it needs before returning.
+// about it. A broker has a single Delivery and fills it for every message. The receiver copies what it
+// needs before it returns.
 
 import { ByteWriter } from "../lib/byte_writer.ts";
 import { RawProperties } from "../amqp/raw_properties.ts";
@@ -18,27 +18,27 @@ import type { Queue } from "./queue.ts";
 
 const BCC = tableKey("BCC");
 
-/** The message being delivered; valid during the call that hands it out. */
+/** The message being delivered; valid only during the call that hands it out. */
 export class Delivery {
-  /** Exchange and key, properties and body as they are to be sent, but for the delivery count. */
+  /** Exchange, routing key, properties and body as they are sent, except for the delivery count. */
   readonly view: RecordView = emptyView();
   queue!: Queue;
   ref = 0;
   position = 0;
   entry = 0;
   bodyBytes = 0;
-  /** After a get of a message whose content header is too large: how large it is. */
+  /** Bytes of the content header, set when a get finds that it is too large for the client. */
   headerBytes = 0;
   /** The `redelivered` bit to send. */
   redelivered = false;
   /** Value of the `x-delivery-count` header to write in place of any other; 0 = write none. */
   deliveryCount = 0;
-  /** A forged `x-delivery-count` is in the headers and has to be left out. */
+  /** Whether the headers hold a forged `x-delivery-count` that must be left out. */
   stripsDeliveryCount = false;
   readonly #visible = new ByteWriter();
   readonly #properties = new RawProperties();
 
-  /** Takes over the message whose record `view` shows already. */
+  /** Fills in the message whose record `view` already shows. */
   fill(queue: Queue, ref: number, position: number, entry: number): void {
     const view = this.view;
     this.queue = queue;
@@ -52,7 +52,7 @@ export class Delivery {
     if ((view.flags & RECORD_BCC) !== 0) this.#hideBcc();
   }
 
-  // The record keeps its BCC keys for dead-lettering; what is delivered must not show them.
+  // The record keeps its BCC keys for dead-lettering, but a delivered message must not show them.
   #hideBcc(): void {
     const view = this.view;
     const out = this.#visible;

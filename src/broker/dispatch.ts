@@ -1,6 +1,6 @@
-// Moves ready messages of one queue to the consumers that have room for them. The broker calls it for
-// every queue that changed in a turn. A queue calls it earlier, before it drops or refuses a message
-// and before a method looks at it. The hot half of delivery: it allocates nothing.
+// Delivers ready messages of one queue to consumers that have capacity. The broker calls it for every
+// queue that changed in a turn. A queue calls it earlier, before it drops or refuses a message and
+// before a method looks at it. This is the hot path of delivery: it allocates nothing.
 
 import { HEAD_READY } from "../store/port.ts";
 import type { Consumer } from "./consumer.ts";
@@ -9,22 +9,22 @@ import { DELIVERED_BYTES_MAX, deliveredHeaderBytes } from "./header_size.ts";
 import { joinApart, putHeadApart } from "./put_apart.ts";
 import type { Queue } from "./queue.ts";
 
-// So many messages of a queue that fit nobody are put apart in a turn.
+// At most this many messages of a queue that fit no consumer are put apart in a turn.
 const APART_PER_TURN_MAX = 1024;
-// What became of a message that was looked at.
+// The outcome for one message.
 const STOPPED = 0;
 const DELIVERED = 1;
 const PUT_APART = 2;
 const WENT_ON = 3;
 
 /**
- * Delivers until the queue is empty, no consumer has capacity or `countMax` messages have gone out, and
- * says how many have. `delivery` is overwritten.
+ * Delivers until the queue is empty, no consumer has capacity or `countMax` messages have been
+ * delivered. Returns how many were delivered. `delivery` is overwritten.
  */
 export function dispatchQueue(queue: Queue, delivery: Delivery, countMax = Infinity): number {
   const { lane, consumers } = queue;
   const { store, nowMs, expirySweeps } = queue.broker;
-  // Nothing is read from a disk for nobody; what has expired, the queue finds by itself.
+  // Without consumers nothing is read from disk. The queue removes expired messages by itself.
   if (consumers.count === 0) return 0;
   if (lane === queue.apart) return dispatchApart(queue, delivery, countMax);
   const propertyBytesMax = consumers.headerBytesMin - DELIVERED_BYTES_MAX;
@@ -34,8 +34,8 @@ export function dispatchQueue(queue: Queue, delivery: Delivery, countMax = Infin
       if (consumers.hasCapacity()) store.requestHead(lane, queue);
       return count;
     }
-    // A time to live of 0 means "only if deliverable at once": in the turn of its arrival a message
-    // whose time is over may still go out.
+    // A time to live of 0 means "only if deliverable at once": in the turn of its arrival an expired
+    // message may still be delivered.
     if (lane.headExpiryMs <= nowMs && delivery.view.arrivalMs < nowMs) {
       if (!expirySweeps.takesHead(queue)) return count;
       queue.expireHead();
@@ -53,8 +53,9 @@ export function dispatchQueue(queue: Queue, delivery: Delivery, countMax = Infin
 }
 
 /**
- * Delivers what earlier frames of this turn have left for the queue's consumers. Called before a method
- * looks at a queue, takes something from it or changes who consumes: what consumers can have is theirs.
+ * Delivers messages that earlier frames of this turn have left for the queue's consumers. Called before
+ * a method looks at a queue, takes a message from it or changes its consumers, so that the method does
+ * not overtake a delivery.
  */
 export function settleTurn(queue: Queue): void {
   if (!queue.isScheduled) return;
@@ -62,7 +63,10 @@ export function settleTurn(queue: Queue): void {
   queue.dispatched();
 }
 
-/** Delivers one message now, to this consumer first if it has capacity; false when none went out. */
+/**
+ * Delivers one message now, to this consumer first if it has capacity. Returns whether a message was
+ * delivered.
+ */
 export function serveFirst(queue: Queue, consumer: Consumer): boolean {
   if (queue.readyCount === 0) {
     queue.unblock(consumer);
@@ -85,8 +89,9 @@ function deliverHead(queue: Queue, consumer: Consumer, delivery: Delivery): void
   }
 }
 
-// The same for a queue with messages whose content header may not fit everybody: each goes to the next
-// consumer that takes it. One that nobody with capacity takes is put apart and holds up no other.
+// Does the same for a queue with messages whose content header may not fit every consumer. Each message
+// goes to the next consumer that takes it. A message that no consumer with capacity takes is put apart,
+// so that it holds up no others.
 function dispatchApart(queue: Queue, delivery: Delivery, countMax: number): number {
   const { consumers } = queue;
   queue.apart?.rewind();
@@ -99,13 +104,13 @@ function dispatchApart(queue: Queue, delivery: Delivery, countMax: number): numb
     if (outcome === DELIVERED) count++;
     if (outcome === PUT_APART) putApart++;
   }
-  // The rest is looked at in the next turn.
+  // The remaining messages are looked at in the next turn.
   if (putApart === APART_PER_TURN_MAX) queue.broker.schedule(queue);
   joinApart(queue);
   return count;
 }
 
-// Looks at one message; one of `STOPPED`, `DELIVERED`, `PUT_APART`, `WENT_ON`.
+// Looks at one message and returns `STOPPED`, `DELIVERED`, `PUT_APART` or `WENT_ON`.
 function deliverFitting(queue: Queue, delivery: Delivery): number {
   const { consumers, apart, lane } = queue;
   const { store, nowMs, expirySweeps } = queue.broker;

@@ -1,11 +1,11 @@
-// The delayed messages of one queue whose time has come, on their way back. Timers of equal times fire in
-// the order in which they were set, which is not that of the delays when some of them were set anew;
-// what wakes first goes first, and of several at once what was rejected first. RetryQueue collects them
-// while timers fire, Retries takes them out of here.
+// The delayed messages of one queue whose timer has fired, on their way back to the queue. They go back
+// in the order of their wake times; of equal times, the message that was rejected first goes first.
+// Timers of equal times fire in the order in which they were set, which differs from that order when
+// some were set anew. RetryQueue adds messages while timers fire; Retries takes them.
 
 import type { DelayedTable } from "./delayed_table.ts";
 
-/** Rows of the table of delayed messages, in the order in which they go back. */
+/** Rows of the table of delayed messages, in the order in which the messages go back. */
 export class DueMessages {
   readonly #table: DelayedTable;
   #rows: number[] = [];
@@ -21,21 +21,21 @@ export class DueMessages {
     return this.#rows.length - this.#next;
   }
 
-  /** When the first of them has woken, Infinity when there is none. */
+  /** When the first message has woken, ms; Infinity when there is none. */
   get firstMs(): number {
     if (this.count === 0) return Infinity;
     this.#sort();
     return this.#wakesMs[this.#next]!;
   }
 
-  /** When the last of them has woken, -Infinity when there is none. */
+  /** When the last message has woken, ms; -Infinity when there is none. */
   get lastMs(): number {
     if (this.count === 0) return -Infinity;
     this.#sort();
     return this.#wakesMs.at(-1)!;
   }
 
-  /** The timer of a row that was set for `wakeMs` has fired. */
+  /** Adds a row whose timer, set for `wakeMs`, has fired. */
   add(row: number, wakeMs: number): void {
     const last = this.#rows.length - 1;
     if (last >= this.#next && this.#isBefore(row, wakeMs, last)) this.#isSorted = false;
@@ -57,7 +57,7 @@ export class DueMessages {
     return row;
   }
 
-  /** The row is not on its way back any more; false when it was not. */
+  /** Removes a row. Returns false when the row was not among them. */
   remove(row: number): boolean {
     const slot = this.#rows.indexOf(row, this.#next);
     if (slot < 0) return false;
@@ -66,13 +66,13 @@ export class DueMessages {
     return true;
   }
 
-  /** The first rows in their order. */
+  /** Returns up to `limit` rows from `offset` on, in order. */
   list(offset: number, limit: number): number[] {
     this.#sort();
     return this.#rows.slice(this.#next + offset, this.#next + offset + limit);
   }
 
-  /** Forgets all of them. */
+  /** Forgets all rows. */
   clear(): void {
     this.#rows = [];
     this.#wakesMs = [];

@@ -1,5 +1,5 @@
-// An exchange: what it was declared as, the table it routes by and the bindings that start from it.
-// Made by the exchange registry, routed through by the router; it never holds a message.
+// An exchange: its declared properties, the table it routes by, and the bindings that start from it.
+// The exchange registry makes it and the router routes through it; it never holds a message.
 
 import { textOf } from "../amqp/field_value.ts";
 import type { FieldTable } from "../amqp/field_value.ts";
@@ -7,31 +7,31 @@ import type { Binding } from "./binding.ts";
 import type { ExchangeType, RoutingTable } from "./exchanges/contract.ts";
 import type { ExchangeSpec } from "./names.ts";
 
-/** The argument that names where unroutable messages go. */
+/** The argument that names the exchange for unroutable messages. */
 export const ALTERNATE_EXCHANGE = "alternate-exchange";
 
 /** One exchange of a vhost. */
 export class Exchange {
   readonly name: string;
-  /** The name of its type. */
+  /** The name of the exchange type. */
   readonly type: string;
   readonly durable: boolean;
   readonly autoDelete: boolean;
-  /** Whether only bindings lead to it; publishing to it is refused. */
+  /** Whether publishing to it is refused, so that messages reach it through bindings only. */
   readonly internal: boolean;
-  /** The arguments as given. */
+  /** The arguments as the client gave them. */
   readonly args: FieldTable;
-  /** Name of the exchange that gets what this one cannot route; null if there is none. */
+  /** Name of the exchange that gets the messages that this one cannot route; null if there is none. */
   readonly alternate: string | null;
-  /** How its type behaves. */
+  /** The behaviour of its exchange type. */
   readonly behaviour: ExchangeType;
-  /** Its bindings as the type arranges them. */
+  /** Its bindings, arranged by the exchange type. */
   readonly table: RoutingTable;
-  /** The bindings that start from it, by identity. */
+  /** The bindings that start from this exchange, by identity. */
   readonly bindings = new Map<string, Binding>();
-  /** Batch that has its definition; 0 when none has, or an earlier life of the node. */
+  /** Number of the batch that holds its definition; 0 if no batch of this run does. */
   definedBatch = 0;
-  /** Marks it as passed by one act of routing, see `RouteResult.visitStamp`. */
+  /** Stamp of the last routing that passed this exchange; see `RouteResult.visitStamp`. */
   visitStamp = 0;
 
   /** Creates an exchange without bindings from a validated spec. */

@@ -1,5 +1,5 @@
-// The exchanges of one vhost: declared, looked up, deleted, and deleted by themselves when an
-// auto-delete exchange loses its last binding. Called by VHost. Refusals carry RabbitMQ's texts.
+// The exchanges of one vhost: declares, looks up and deletes them, auto-delete exchanges also when they
+// lose their last binding. VHost calls it. Refusals carry RabbitMQ's texts.
 
 import { ChannelError } from "../amqp/errors.ts";
 import { EMPTY_TABLE } from "../amqp/field_value.ts";
@@ -29,7 +29,7 @@ const PREDECLARED: readonly (readonly [string, string])[] = [
   ["amq.match", "headers"],
 ];
 
-/** Arguments of exchange features that are not there yet. */
+/** Arguments of exchange features that are not implemented. */
 const NOT_SUPPORTED_YET: readonly string[] = ["x-message-deduplication", "x-delayed-exchange"];
 
 /** All exchanges of a vhost. */
@@ -52,7 +52,7 @@ export class ExchangeRegistry {
     }
   }
 
-  /** Makes an exchange, or finds the one that was declared just so. */
+  /** Creates an exchange, or returns the one that was declared with the same properties. */
   declare(spec: ExchangeSpec): Exchange {
     const name = withoutLineBreaks(spec.name);
     const behaviour = exchangeType(spec.type);
@@ -113,14 +113,14 @@ export class ExchangeRegistry {
     );
   }
 
-  /** The exchange of this name, or a 404. */
+  /** Returns the exchange of this name. @throws ChannelError 404 when there is none */
   lookup(name: string): Exchange {
     const exchange = this.all.get(name);
     if (exchange !== undefined) return exchange;
     throw new ChannelError(NOT_FOUND, `no ${describe("exchange", name, this.#vhost.name)}`);
   }
 
-  /** Deletes the exchange of this name if there is one. */
+  /** Deletes the exchange of this name, if there is one. */
   delete(given: string, ifUnused: boolean): void {
     const name = withoutLineBreaks(given);
     assertNotDefaultExchange(name);
@@ -134,15 +134,15 @@ export class ExchangeRegistry {
     this.#remove(exchange);
   }
 
-  /** Deletes those of `exchanges` that are to go with their last binding and have lost it. */
+  /** Deletes those of `exchanges` that are auto-delete and have no binding left. */
   deleteAbandoned(exchanges: Iterable<Exchange>): void {
     for (const exchange of exchanges) {
       if (isAbandoned(exchange) && this.all.get(exchange.name) === exchange) this.#remove(exchange);
     }
   }
 
-  // One exchange that goes may leave others without bindings: a list instead of recursion, because
-  // chains may be longer than the stack.
+  // Removing one exchange may leave others without bindings. They are kept in a list instead of removed
+  // by recursion, because a chain of exchanges may be longer than the stack.
   #remove(exchange: Exchange): void {
     const leaving = new Set([exchange]);
     for (const gone of leaving) {
@@ -165,7 +165,7 @@ function isAbandoned(exchange: Exchange): boolean {
   return exchange.autoDelete && exchange.bindings.size === 0;
 }
 
-/** Refuses what may not be done to the default exchange. */
+/** Refuses operations that are not allowed on the default exchange. */
 export function assertNotDefaultExchange(name: string): void {
   if (name !== DEFAULT_EXCHANGE) return;
   throw new ChannelError(ACCESS_REFUSED, "operation not permitted on the default exchange");

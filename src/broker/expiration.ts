@@ -1,5 +1,5 @@
-// The `expiration` property: a time to live in ms as decimal text. Read in place at publish; what it
-// means for a message is the queue's business.
+// The `expiration` property: a time to live in ms as decimal text. A publish reads it in place; the
+// queue decides when the message expires.
 
 import { ChannelError } from "../amqp/errors.ts";
 import { PRECONDITION_FAILED } from "../amqp/reply_code.ts";
@@ -11,7 +11,10 @@ const NINE = 0x39;
 const MINUS = 0x2d;
 const PLUS = 0x2b;
 
-/** Reads `bytes[start, end)` as whole ms, a plus sign allowed. @throws ChannelError 406 for anything but 0 … ten years */
+/**
+ * Reads `bytes[start, end)` as whole ms; a plus sign is allowed.
+ * @throws ChannelError 406 for anything but 0 to ten years
+ */
 export function parseExpiration(bytes: Uint8Array, start: number, end: number): number {
   const digitsStart = bytes[start] === PLUS && start < end ? start + 1 : start;
   let valueMs = 0;
@@ -24,7 +27,7 @@ export function parseExpiration(bytes: Uint8Array, start: number, end: number): 
   return valueMs;
 }
 
-// The reasons are spelt as RabbitMQ prints its own terms, because clients match on the text.
+// The reasons are written as RabbitMQ prints Erlang terms, because clients match on the text.
 function invalid(bytes: Uint8Array, start: number, end: number): ChannelError {
   const text = decodeText(bytes, start, end);
   return new ChannelError(PRECONDITION_FAILED, `invalid expiration '${text}': ${reasonOf(text)}`);

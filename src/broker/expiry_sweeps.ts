@@ -1,28 +1,29 @@
-// How many messages may expire in a turn, over all queues: a million at once, in one queue or in many,
-// must not make one long turn. A queue whose time has come takes from the turn's share; when that is used
-// up, it waits for the next turn, and when many of its own dead letters wait, until there are fewer. Broker
-// begins the turns, Queue does the sweeping.
+// Limits how many messages may expire in a turn over all queues, so that a million expiries, in one
+// queue or in many, do not make one long turn. A queue with expired messages takes from the budget of
+// the turn. When the budget is used up, the queue waits for the next turn. While many of its dead
+// letters wait, the queue waits until there are fewer. Broker begins the turns; Queue removes the
+// messages.
 
 import type { EntryVisitor, ReadWaiter, ReadyLane } from "../store/port.ts";
 
 const EXPIRED_PER_TURN_MAX = 2048;
-// Dead letters of a queue that may wait to be published before more become some by expiry.
+// A queue with this many dead letters waiting expires no further messages.
 const LETTERS_MAX = 8192;
 
-/** A queue that gives up what has expired. */
+/** A queue that removes its expired messages. */
 export interface ExpirySweeper extends ReadWaiter {
   readonly lane: ReadyLane;
-  /** Messages that it has given up and that wait to be published. */
+  /** Number of messages that it has given up and that wait to be published. */
   readonly dyingCount: number;
   sweepExpired(): void;
 }
 
-/** Sweeps of one node. */
+/** The expiry sweeps of one node. */
 export class ExpirySweeps {
   /** Messages that may still expire in this turn. */
   left = EXPIRED_PER_TURN_MAX;
   #waiting = new Set<ExpirySweeper>();
-  /** Those of them that give nothing out because their head has expired. */
+  /** The waiting queues that deliver nothing because their head has expired. */
   readonly #stopped = new Set<ExpirySweeper>();
 
   // How many messages of a queue may expire now.
@@ -30,13 +31,13 @@ export class ExpirySweeps {
     return queue.dyingCount < LETTERS_MAX ? this.left : 0;
   }
 
-  /** Whether another turn would get on with it. */
+  /** Whether a queue that waits could continue in another turn. */
   get hasWork(): boolean {
     for (const { dyingCount } of this.#waiting) if (dyingCount < LETTERS_MAX) return true;
     return false;
   }
 
-  /** A turn begins: queues that had to wait go on, those that wait longest first. */
+  /** Begins a turn: queues that had to wait continue, those that have waited longest first. */
   begin(): void {
     this.left = EXPIRED_PER_TURN_MAX;
     if (this.#waiting.size === 0) return;
@@ -44,7 +45,7 @@ export class ExpirySweeps {
     this.#waiting = new Set();
     let served = 0;
     for (; this.left > 0 && served < queues.length; served++) this.#serve(queues[served]!);
-    // Whoever has had nothing comes before those that have had some and want more.
+    // Queues that had no share in this turn come before those that had one and need more.
     this.#waiting = new Set([...queues.slice(served), ...this.#waiting]);
   }
 
@@ -57,7 +58,7 @@ export class ExpirySweeps {
     if (this.#stopped.delete(queue)) queue.readArrived();
   }
 
-  /** Whether an expired head may be given up now; if not, the queue is told when to go on. */
+  /** Whether an expired head may be removed now. If not, the queue is called when it may continue. */
   takesHead(queue: ExpirySweeper): boolean {
     if (this.#shareOf(queue) > 0) {
       this.left--;
@@ -69,8 +70,9 @@ export class ExpirySweeps {
   }
 
   /**
-   * Gives up what has expired in a queue, as far as this turn allows, and says when to look again: never
-   * by the queue itself if its share is used up, for then it is called in a later turn.
+   * Removes the expired messages of a queue, as far as the budget of this turn allows. Returns when the
+   * queue must sweep again, ms. The result is Infinity if the budget was too small, because a later
+   * turn then calls the queue.
    */
   sweep(queue: ExpirySweeper, nowMs: number, visit: EntryVisitor): number {
     const share = this.#shareOf(queue);

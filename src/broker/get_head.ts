@@ -1,5 +1,5 @@
-// Takes single messages out of a queue for basic.get, past those whose time is over. The counterpart of
-// dispatch.ts for clients that ask instead of consuming.
+// Takes single messages out of a queue for basic.get and passes over expired ones. It is the
+// counterpart of dispatch.ts for clients that poll instead of consuming.
 
 import { HEAD_EMPTY, HEAD_PENDING } from "../store/port.ts";
 import type { Delivery } from "./delivery.ts";
@@ -11,22 +11,26 @@ import type { Queue } from "./queue.ts";
 export const GET_MESSAGE = 1;
 /** The queue is empty. */
 export const GET_EMPTY = 0;
-/** The head is being read or has to expire first; try again when the queue says so. */
+/** The head is being read or must expire first. Try again when `Queue.whenRead` calls back. */
 export const GET_PENDING = 2;
 
-/** What is there has a content header that is too large for the client; `delivery.headerBytes` says how large. */
+/**
+ * The content headers of all messages that could be given are too large for the client.
+ * `delivery.headerBytes` is the size.
+ */
 export const GET_TOO_LARGE = 3;
 
 /**
  * Takes the head of `queue` into `delivery`, for a client that takes content headers of at most
- * `headerBytesMax`; one of `GET_*`. A head that is larger is put apart, so that the next get finds others.
+ * `headerBytesMax`. Returns one of `GET_*`. A head with a larger header is put apart, so that the next
+ * get finds others.
  */
 export function getHead(queue: Queue, delivery: Delivery, headerBytesMax: number): number {
   const { broker } = queue;
   if (queue.lane === queue.apart) {
     queue.apart.rewind();
     queue.apart.learn([headerBytesMax]);
-    // Messages may have gone back to the lane, where consumers look at them again.
+    // Messages may have gone back to the lane, so consumers must look at them again.
     broker.schedule(queue);
   }
   for (;;) {
@@ -53,7 +57,7 @@ export function getHead(queue: Queue, delivery: Delivery, headerBytesMax: number
   }
 }
 
-// Whether the loaded head does, which `delivery.view` shows.
+// Whether the loaded head, which `delivery.view` shows, fits the client.
 function fits(queue: Queue, delivery: Delivery, headerBytesMax: number): boolean {
   const { lane, apart } = queue;
   if (lane === apart && apart.isHeadApart) return true;

@@ -1,5 +1,5 @@
-// A queue whose head is not in memory: who waits for it, and that it cannot be read. One per queue; the
-// store tells the queue, the queue tells this.
+// The callers that wait for the head of a queue that is not in memory, and the error when the head
+// cannot be read. Each queue has one; the store tells the queue about reads, and the queue calls it.
 
 import { ChannelError } from "../amqp/errors.ts";
 import { RESOURCE_ERROR } from "../amqp/reply_code.ts";
@@ -21,14 +21,14 @@ export class HeadReads {
     this.#waiting.push(resume);
   }
 
-  /** The head is there. */
+  /** Resumes all callers that wait: the head is in memory. */
   arrived(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const resume of waiting) this.#queue.broker.resumeInTurn(resume);
   }
 
-  /** The head cannot be read: nothing can be taken out of the queue until it is purged. */
+  /** Closes the queue: its head cannot be read, so no message can be taken out until a purge. */
   failed(error: Error): void {
     const { name, vhost, broker } = this.#queue;
     this.#failure = error;
@@ -36,12 +36,12 @@ export class HeadReads {
     broker.logger.log("error", "queue is closed: its head cannot be read", fields);
   }
 
-  /** Whether the head cannot be read. */
+  /** Whether the head could not be read. */
   get hasFailed(): boolean {
     return this.#failure !== null;
   }
 
-  /** What could not be read is gone. */
+  /** Opens the queue again: a purge has removed the head that could not be read. */
   forget(): void {
     this.#failure = null;
   }

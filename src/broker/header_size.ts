@@ -1,6 +1,7 @@
-// How large content headers may be. A content header is one frame, so a client can be given a message
-// only if the whole header fits the frame size that it has agreed to. Publishes and dead letters are kept
-// so small that clients with the node's own frame size can have them; dispatch looks at each client's.
+// Limits on the size of content headers. A content header is one frame, so a client can get a message
+// only if the whole header fits the frame size that the client has agreed to. Publishes and dead
+// letters are limited to what clients with the node's own frame size take. Dispatch checks the limit of
+// each client.
 
 import { CONTENT_HEADER_FIXED_BYTES } from "../amqp/content_header.ts";
 import { FRAME_OVERHEAD } from "../amqp/frame.ts";
@@ -17,32 +18,35 @@ import {
 import type { Limits } from "./limits.ts";
 import type { Queue } from "./queue.ts";
 
-/** What we may add to the headers of a published message: a delivery count, a history of deaths. */
+/** Room for fields that the broker may add to the headers: a delivery count and a history of deaths. */
 const RESERVE_BYTES = 4096;
-// With small frames there is less room for it.
+// With small frames the reserve is at most 1 / RESERVE_SHARE of the frame.
 const RESERVE_SHARE = 4;
 
-/** Bytes of the largest content header payload that any client of the node can be given. */
+/** Bytes of the largest content header payload that a client with the node's frame size can get. */
 export function deadLetterHeaderBytesMax({ frameBytesMax }: Limits): number {
   return frameBytesMax - FRAME_OVERHEAD;
 }
 
-/** The same for a message that is being published: room is left for what the broker adds to it. */
+/** The same for a message that is being published: it leaves room for fields that the broker adds. */
 export function publishHeaderBytesMax(limits: Limits): number {
   const most = deadLetterHeaderBytesMax(limits);
   return most - Math.min(RESERVE_BYTES, Math.floor(most / RESERVE_SHARE));
 }
 
-// Its key, type tag and value; and the length of the table if there was none.
+// Key, type tag and value of `x-delivery-count`; TABLE_BYTES is the length of a table that was not
+// there.
 const COUNT_BYTES = DELIVERY_COUNT_KEY.length + 9;
 const TABLE_BYTES = 4;
 const BCC = tableKey("BCC");
 const PROPERTIES = new RawProperties();
 
-/** A delivery makes properties longer than the published ones by at most so many bytes. */
+/** Upper bound of the bytes by which a delivery's header payload exceeds the published properties. */
 export const DELIVERED_BYTES_MAX: number = CONTENT_HEADER_FIXED_BYTES + COUNT_BYTES + TABLE_BYTES;
 
-/** Bytes of the content header payload with which the message in `view` would be delivered. */
+/**
+ * Returns the bytes of the content header payload with which the message in `view` would be delivered.
+ */
 export function deliveredHeaderBytes(queue: Queue, view: RecordView, entry: number): number {
   const { bytes, propertiesStart, propertiesEnd, flags } = view;
   const properties = PROPERTIES;
@@ -57,7 +61,7 @@ export function deliveredHeaderBytes(queue: Queue, view: RecordView, entry: numb
   return headerBytes;
 }
 
-// Bytes of all entries of the headers with this key.
+// Returns the bytes of all header entries with this key.
 function entryBytes(properties: RawProperties, key: Uint8Array): number {
   if (!properties.find(PROPERTY_HEADERS)) return 0;
   const { bytes, valueStart, valueEnd } = properties;

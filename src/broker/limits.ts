@@ -1,5 +1,5 @@
-// Limits on everything a client can grow (docs/configuration.md "Limits"), in one typed place.
-// config.ts fills them, session/ and broker/ read them, nothing changes them while the node runs.
+// Limits on everything that a client can grow (docs/configuration.md "Limits"), in one typed place.
+// config.ts fills them, session/ and broker/ read them; they do not change while the node runs.
 
 import { BLOCK_BYTES } from "../store/arena.ts";
 
@@ -12,60 +12,60 @@ export interface Limits {
   frameBytesMax: number;
   heartbeatSeconds: number;
   handshakeMs: number;
-  /** Connections that have not logged in, */
+  /** Connections that have not logged in. */
   handshakeCountMax: number;
-  /** and those of them from one address; of IPv6 from one /64. */
+  /** Connections that have not logged in, from one IPv4 address or one IPv6 /64. */
   handshakesPerAddressMax: number;
   queueCountMax: number;
   exchangeCountMax: number;
   bindingCountMax: number;
   consumersPerChannelMax: number;
   messageBytesMax: number;
-  /** Content a connection has begun and not finished, over all its channels. */
+  /** Content that a connection has begun and not finished, over all its channels, bytes. */
   unfinishedBytesMax: number;
   unackedPerChannelMax: number;
   delayedPerQueueMax: number;
   delayedPerNodeMax: number;
   delayedBytesPerQueueMax: number;
   delayedBytesPerNodeMax: number;
-  /** Output waiting for one client above which it gets no more deliveries and nothing of it is run. */
+  /** When this much output waits for one client, it gets no more deliveries and its input is not run. */
   outboxBytesMax: number;
-  /** How long the socket of a client without heartbeats may take nothing of its output. */
+  /** How long the socket of a client without heartbeats may accept none of its output. */
   outputStallMs: number;
-  /** Input of one connection run in one turn. */
+  /** Input of one connection that is run in one turn, bytes. */
   inputBytesPerTurn: number;
-  /** Memory of messages at which publishers are blocked. */
+  /** Memory of messages at which publishers are blocked, bytes. */
   memoryBytesMax: number;
-  /** Operations a tx channel may hold until commit. */
+  /** Operations that a tx channel may hold until commit. */
   txOperationsMax: number;
 }
 
 /**
- * The least that may be set as the memory at which publishers wait: a store holds two open blocks
- * whatever it has in them, one for contents and one for what is left of those on disk, and as much again
- * is there to be used.
+ * Least value of `memoryBytesMax`, bytes; 4 blocks. A store always holds two open blocks, one for
+ * contents and one for the records of contents on disk. Two more blocks are left for use.
  */
 export const MEMORY_BYTES_MIN: number = 4 * BLOCK_BYTES;
 
-// Parts of the memory at which publishers wait. What clients can hold there without a message being
-// stored stays well below it, so that storing less and paging can always bring memory down.
+// Limits as parts of `memoryBytesMax`: each is `memoryBytesMax` divided by the constant. The memory
+// that clients can hold without storing a message stays well below the watermark, so that storing less
+// and paging can always bring memory down.
 const MESSAGE_PART = 8;
 const UNFINISHED_PART = 4;
 const CONTENT_PART = 16;
 const OUTPUT_PART = 4;
-// A connection that has not logged in takes less than half of this on every runtime.
+// A connection that has not logged in uses less than half of these bytes on every runtime.
 const HANDSHAKE_BYTES = 65_536;
 const HANDSHAKES_MIN = 64;
 
-/** The largest body for which there is room: an eighth of the memory at which publishers wait. */
+/** Bytes of the largest body for which there is room: an eighth of `memoryBytesMax`. */
 export function messageBytesThatFit(memoryBytesMax: number): number {
   return Math.floor(memoryBytesMax / MESSAGE_PART);
 }
 
 /**
- * Limits as they hold: a body is at most an eighth of `memoryBytesMax`, the content that one connection
- * has begun at most a quarter, and there is one connection that has not logged in for each 64 KiB of it,
- * half of them from one address.
+ * Returns the effective limits. A body has at most an eighth of `memoryBytesMax`, and the content that
+ * one connection has begun at most a quarter. For each 64 KiB of `memoryBytesMax`, one connection
+ * without login is allowed; half of these may come from one address.
  */
 export function withinMemory(limits: Limits): Limits {
   const { memoryBytesMax, messageBytesMax, unfinishedBytesMax } = limits;
@@ -84,12 +84,14 @@ export function withinMemory(limits: Limits): Limits {
   };
 }
 
-/** Content that all connections have begun above which one of them at a time goes on, bytes. */
+/**
+ * When all connections together have begun more content than this, only one at a time continues, bytes.
+ */
 export function contentBytesMax(limits: Limits): number {
   return Math.floor(limits.memoryBytesMax / CONTENT_PART);
 }
 
-/** Output that may wait for all clients together before large messages are held back, bytes. */
+/** When more output than this waits for all clients together, large messages are held back, bytes. */
 export function outputBytesMax(limits: Limits): number {
   return Math.floor(limits.memoryBytesMax / OUTPUT_PART);
 }

@@ -1,21 +1,22 @@
-// How fast passwords may be guessed. A login that fails takes a token from a few buckets, which fill up
-// again with time; when one is empty, the next passwords are looked at as tokens come, and those that
-// would have to wait too long are not looked at. A right password gives its tokens back, so thousands of
-// clients that log in at once are not slowed down. The handshake and the HTTP API ask before they look at
-// a password; they do the waiting.
+// Limits how fast passwords may be guessed. A failed login takes a token from a few buckets, which
+// refill with time. When a bucket is empty, further passwords wait for tokens, and a password that
+// would wait too long is refused without a check. A right password gives its tokens back, so thousands
+// of clients that log in at once are not slowed down. The handshake and the HTTP API call it before
+// they check a password, and do the waiting.
 //
-// There is a bucket for each user at each address, so that nobody slows down other users or the same
-// user at other addresses. Two more, for each address and for each user, stop who tries many users or
-// from many addresses; they do not count for a user at an address where the password was right before.
+// There is a bucket for each user at each address, so that an attacker slows down neither other users
+// nor the same user at other addresses. Two more buckets, one per address and one per user, stop an
+// attacker that tries many users or uses many addresses. They do not count for a user at an address
+// where the password was right before.
 
 import type { Logger } from "../lib/logger.ts";
 import { networkOf } from "./peer_network.ts";
 import type { Users } from "./users.ts";
 
 interface Rate {
-  /** Failures that are free after a quiet time. */
+  /** Failures that are allowed at once after a quiet time. */
   readonly burst: number;
-  /** After this long there is one more, ms. */
+  /** Time after which one more failure is allowed, ms. */
   readonly intervalMs: number;
 }
 
@@ -23,26 +24,26 @@ const PAIR_RATE: Rate = { burst: 20, intervalMs: 200 };
 const ADDRESS_RATE: Rate = { burst: 100, intervalMs: 50 };
 const USER_RATE: Rate = { burst: 200, intervalMs: 50 };
 
-/** A password that would be looked at later than this is not looked at, ms. */
+/** A password that would have to wait longer than this is not checked, ms. */
 const WAIT_MAX_MS = 5_000;
-/** Buckets of one kind that are remembered, the last used ones. */
+/** Number of buckets of one kind that are remembered, those used last. */
 const REMEMBERED_MAX = 16_384;
 const LOG_INTERVAL_MS = 10_000;
 
-/** How long the answer to a wrong password takes, ms. */
+/** How long the answer to a wrong password is delayed, ms. */
 export const REFUSAL_DELAY_MS = 1_000;
 
-/** Tokens, as the time at which all of them are there again. */
+/** A bucket of tokens. `fullAtMs` is the time at which all tokens are back. */
 interface Bucket {
   readonly rate: Rate;
   fullAtMs: number;
 }
 
-/** One login, before its password has been looked at. */
+/** A login whose password has not been checked yet. */
 export interface LoginAttempt {
-  /** For how long to wait before looking at the password; Infinity = it may not be looked at. */
+  /** How long to wait before checking the password, ms; Infinity means that it must not be checked. */
   readonly waitMs: number;
-  /** Whom it comes from and who it is for. */
+  /** The network of the peer and the user. */
   readonly pair: string;
   readonly buckets: readonly Bucket[];
 }
@@ -51,14 +52,14 @@ const FREE: LoginAttempt = { waitMs: 0, pair: "", buckets: [] };
 
 /** The failed logins of one node. */
 export class LoginThrottle {
-  /** False where time does not pass by itself: nobody ever waits. */
+  /** False with a virtual clock, where no login ever waits. */
   isOn = true;
   readonly #users: Users;
   readonly #logger: Logger;
   readonly #pairs = new Map<string, Bucket>();
   readonly #addresses = new Map<string, Bucket>();
   readonly #names = new Map<string, Bucket>();
-  /** Pairs of which the password was right before, the last ones. */
+  /** The pairs used last whose password was right before. */
   readonly #known = new Map<string, true>();
   #loggedAtMs = -Infinity;
   #refusedCount = 0;
@@ -68,11 +69,11 @@ export class LoginThrottle {
     this.#logger = logger;
   }
 
-  /** Somebody at `peerHost` wants to log in as `userName`. */
+  /** Begins a login from `peerHost` as `userName`. */
   begin(peerHost: string, userName: string, nowMs: number): LoginAttempt {
     if (!this.isOn) return FREE;
     const network = networkOf(peerHost);
-    // All users who do not exist are one, or names could be made up to fill memory.
+    // All users that do not exist share one name, because made-up names could fill memory otherwise.
     const name = this.#users.has(userName) ? `=${userName}` : "";
     const pair = `${network} ${name}`;
     const buckets = [bucketOf(this.#pairs, pair, PAIR_RATE)];
@@ -91,7 +92,7 @@ export class LoginThrottle {
     return { waitMs, pair, buckets };
   }
 
-  /** The password was right. */
+  /** Ends a login whose password was right. */
   succeeded(attempt: LoginAttempt): void {
     if (!this.isOn) return;
     for (const bucket of attempt.buckets) bucket.fullAtMs -= bucket.rate.intervalMs;
@@ -121,7 +122,7 @@ function bucketOf(buckets: Map<string, Bucket>, key: string, rate: Rate): Bucket
   return bucket;
 }
 
-// The one used last stands last; the one at the front has waited longest and is nearest to being full.
+// The key used last is last in the map. The first key is the oldest, and its bucket is nearest to full.
 function remember<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);

@@ -1,5 +1,5 @@
-// Everything the node counts. Sessions and queues add to plain number fields, management reads them;
-// nothing here knows names of exported metrics or how rates are made.
+// All counts of a node. Sessions and queues add to plain number fields; management reads them. Nothing
+// here knows the names of exported metrics or how rates are computed.
 
 /** Upper bounds of the lateness histogram, seconds. */
 export const LATENESS_BOUNDS_SECONDS: readonly number[] = [
@@ -20,10 +20,10 @@ export const LATENESS_BOUNDS_SECONDS: readonly number[] = [
 /** Upper bounds of the histogram of deliveries spent when a message leaves a retrying queue. */
 export const ATTEMPT_BOUNDS: readonly number[] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50];
 
-/** Counts of observations at or below fixed bounds, as Prometheus has them. */
+/** Counts of observations by fixed upper bounds, as in a Prometheus histogram. */
 export class Histogram {
   readonly bounds: readonly number[];
-  /** Observations per bucket, the last one above every bound; not cumulative. */
+  /** Observations per bucket, not cumulative. The last bucket has those above all bounds. */
   readonly counts: Float64Array;
   sum = 0;
   count = 0;
@@ -95,7 +95,7 @@ export class Metrics {
   retryExhausted = 0;
   retryExpired = 0;
   retryStoreFailures = 0;
-  /** Requeued at once because a limit on delayed messages was reached. */
+  /** Messages requeued at once because a limit on delayed messages was reached. */
   retryOverLimit = 0;
   /** Due messages delayed once more because their queue was full. */
   retryDelayedAgain = 0;

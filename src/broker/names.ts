@@ -1,20 +1,20 @@
-// Names of queues and exchanges and what a declaration consists of: what may be declared, what is
-// reserved, how errors spell it. Called by the registries of a vhost and by the queue for its retry
-// queue's name. Texts follow RabbitMQ, because clients match on them; nothing is looked up here.
+// Names of queues and exchanges, and the parts of a declaration: which names may be declared, which are
+// reserved, and how errors write them. The registries of a vhost call it, and the queue for the name of
+// its retry queue. Texts follow RabbitMQ, because clients match on them. Nothing is looked up here.
 
 import { ChannelError } from "../amqp/errors.ts";
 import { ACCESS_REFUSED, PRECONDITION_FAILED } from "../amqp/reply_code.ts";
 import type { FieldTable } from "../amqp/field_value.ts";
 import type { DestinationType } from "./binding.ts";
 
-/** Identity of a connection: exclusive queues belong to one. Compared by reference. */
+/** Identity of a connection, compared by reference. An exclusive queue belongs to one. */
 export interface Owner {
   readonly name: string;
 }
 
-/** What queue.declare asks for. */
+/** The arguments of queue.declare. */
 export interface QueueSpec {
-  /** Empty for a name made by the server. */
+  /** Empty for a name that the server generates. */
   readonly name: string;
   readonly durable: boolean;
   readonly exclusive: boolean;
@@ -22,7 +22,7 @@ export interface QueueSpec {
   readonly args: FieldTable;
 }
 
-/** What exchange.declare asks for. */
+/** The arguments of exchange.declare. */
 export interface ExchangeSpec {
   readonly name: string;
   readonly type: string;
@@ -32,40 +32,40 @@ export interface ExchangeSpec {
   readonly args: FieldTable;
 }
 
-/** Most bytes of a name or routing key: an AMQP short string. */
+/** Maximum bytes of a name or routing key: the length of an AMQP short string. */
 export const NAME_BYTES_MAX = 255;
-/** How names begin that clients may not declare. */
+/** Prefix of names that clients may not declare. */
 export const RESERVED_PREFIX = "amq.";
-/** How the internal queue of a retry-enabled queue is named (docs/automatic-retries.md). */
+/** Prefix of the internal queue of a retry-enabled queue (docs/automatic-retries.md). */
 export const RETRY_PREFIX = "amq.retry-";
-/** Most bytes of the name of a retry-enabled queue: the prefix must fit before it. */
+/** Maximum bytes of the name of a retry-enabled queue, so that its prefixed name fits. */
 export const RETRIED_NAME_BYTES_MAX: number = NAME_BYTES_MAX - RETRY_PREFIX.length;
 
 const GENERATED_PREFIX = "amq.gen-";
 const GENERATED_BYTES = 16;
 const BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/** Name of the internal queue that belongs to the queue `name`. */
+/** Returns the name of the internal retry queue of the queue `name`. */
 export function retryQueueName(name: string): string {
   return RETRY_PREFIX + name;
 }
 
-/** Whether a name is one of internal retry queues, which no client may touch. */
+/** Whether a name belongs to an internal retry queue, which no client may touch. */
 export function isRetryQueueName(name: string): boolean {
   return name.startsWith(RETRY_PREFIX);
 }
 
-/** How errors spell a queue or exchange: `queue 'q' in vhost '/'`. */
+/** Returns a queue or exchange as errors write it: `queue 'q' in vhost '/'`. */
 export function describe(kind: DestinationType, name: string, vhost: string): string {
   return `${kind} '${name}' in vhost '${vhost}'`;
 }
 
-/** A declared name without line breaks, which RabbitMQ drops instead of refusing. */
+/** Returns a declared name without line breaks: RabbitMQ removes them instead of refusing the name. */
 export function withoutLineBreaks(name: string): string {
   return name.includes("\n") || name.includes("\r") ? name.replaceAll(/[\r\n]/g, "") : name;
 }
 
-/** Bytes of a text as UTF-8; a lone surrogate counts as the U+FFFD it would become. */
+/** Returns the bytes of a text as UTF-8; a lone surrogate counts as the U+FFFD that replaces it. */
 export function utf8Bytes(text: string): number {
   let byteCount = text.length;
   for (let i = 0; i < text.length; i++) {
@@ -74,7 +74,7 @@ export function utf8Bytes(text: string): number {
     byteCount += unit < 0x800 ? 1 : 2;
     if (unit < 0xd800 || unit > 0xdbff) continue;
     const next = text.charCodeAt(i + 1);
-    // A pair takes four bytes: the two units already counted and two more.
+    // A surrogate pair has four bytes: the two units counted already and two more.
     if (next >= 0xdc00 && next <= 0xdfff) i += 1;
   }
   return byteCount;
@@ -89,20 +89,23 @@ export function assertNewName(kind: DestinationType, name: string): void {
   assertFits(`${kind} name`, name);
 }
 
-/** Refuses a text that no short string could hold; only callers other than clients can give one. */
+/** Refuses a text that does not fit a short string; only callers other than AMQP clients can give one. */
 export function assertFits(what: string, text: string): void {
   if (utf8Bytes(text) <= NAME_BYTES_MAX) return;
   throw new ChannelError(PRECONDITION_FAILED, `${what} is longer than ${NAME_BYTES_MAX} bytes`);
 }
 
-/** Refuses every operation of a client on an internal retry queue. */
+/** Refuses a client's operation on an internal retry queue. */
 export function assertNotInternal(name: string, vhost: string): void {
   if (!isRetryQueueName(name)) return;
   const detail = `access to internal ${describe("queue", name, vhost)} refused`;
   throw new ChannelError(ACCESS_REFUSED, detail);
 }
 
-/** A new server-generated name: `amq.gen-` and 128 random bits; `random` gives numbers in [0, 1). */
+/**
+ * Returns a new server-generated name: `amq.gen-` and 128 random bits. `random` returns numbers in
+ * [0, 1).
+ */
 export function generateQueueName(random: () => number): string {
   let name = GENERATED_PREFIX;
   let bits = 0;

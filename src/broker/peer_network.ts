@@ -1,10 +1,10 @@
-// Which addresses count as one peer where peers are counted: an IPv4 address by itself, an IPv6 address
-// with all others of its /64, of which one machine has as many as it likes. Pure.
+// Which addresses count as one peer where peers are counted: an IPv4 address counts alone, an IPv6
+// address together with its /64, in which one machine can have any number of addresses. Pure.
 
 const GROUPS = 8;
 const NETWORK_GROUPS = 4;
 
-/** What peers at `host` are counted under. */
+/** Returns the key under which peers at `host` are counted. */
 export function networkOf(host: string): string {
   if (!host.includes(":")) return host;
   const plain = host.split("%", 1)[0]!.toLowerCase();

@@ -1,6 +1,6 @@
-// Publishing: from a message on a channel to the queues that take it. One Publisher per channel, which
-// remembers its last route; publishing on allocates nothing while exchange and key stay the same.
-// It reads properties in place and never writes frames or confirms.
+// Publishing: stores a message of a channel in the queues that take it. Each channel has one Publisher,
+// which remembers its last route, so that publishing allocates nothing while exchange and key stay the
+// same. It reads properties in place and never writes frames or confirms.
 
 import { ChannelError, ConnectionError } from "../amqp/errors.ts";
 import {
@@ -35,19 +35,19 @@ export { emptySource } from "../store/views.ts";
 export const PUBLISH_ROUTED = 1;
 /** A queue that matched was full and refused the message: the publisher gets a nack. */
 export const PUBLISH_OVERFLOWED = 2;
-/** The message is safe only when the store's open batch is: the confirm has to wait for it. */
+/** The message is safe only when the store's open batch is safe, so its confirm must wait. */
 export const PUBLISH_LOGGED = 4;
-/** The message cannot be kept at the moment and has been stored nowhere. */
+/** The message cannot be stored at the moment and is in no queue. */
 export const PUBLISH_REFUSED = 8;
 
 const CC = tableKey("CC");
 const BCC = tableKey("BCC");
 const DELIVERY_COUNT = tableKey("x-delivery-count");
 const READ_PROPERTIES = PROPERTY_DELIVERY_MODE | PROPERTY_EXPIRATION | PROPERTY_PRIORITY;
-// Two short strings.
+// Two short strings of 256 bytes each.
 const ADDRESS_BYTES_MAX = 512;
 
-/** Publishes messages of one channel. */
+/** Publishes the messages of one channel. */
 export class Publisher implements RouteMessage {
   readonly #vhost: VHost;
   readonly #properties = new RawProperties();
@@ -55,15 +55,16 @@ export class Publisher implements RouteMessage {
   readonly #address = new Uint8Array(ADDRESS_BYTES_MAX);
   #addressBytes = 0;
   #exchange: Exchange | null = null;
-  /** Topology at which `#route` was found; -1 = it holds for one message only. */
+  /** Topology epoch at which `#route` was found; -1 if the route holds for one message only. */
   #routeEpoch = -1;
-  // Only the first so many are meant: emptying an array would give its storage away at every message.
+  // Only the first `#takerCount` are valid: emptying an array would release its storage at every
+  // message.
   readonly #takers: Queue[] = [];
   #takerCount = 0;
   readonly #refusers: Queue[] = [];
   #refuserCount = 0;
 
-  // What exchanges see of the message being routed.
+  // The message being routed, as exchanges see it.
   routingKey = "";
   extraKeys: readonly string[] | null = null;
 
@@ -71,7 +72,7 @@ export class Publisher implements RouteMessage {
     this.#vhost = vhost;
   }
 
-  /** The first queue that the last message was routed to; null when there was none. */
+  /** The first queue of the last message's route; null when it has none. */
   get target(): Queue | null {
     return this.#route.count > 0 ? this.#route.queues[0]! : null;
   }
@@ -82,8 +83,8 @@ export class Publisher implements RouteMessage {
   }
 
   /**
-   * Everything that `publish` does before it stores: for a transaction, whose messages are refused
-   * when they come and not at its commit.
+   * Does the checks of `publish` without storing. A transaction refuses its messages when they arrive
+   * and not at its commit.
    * @throws as `publish`
    */
   check(source: MessageSource): void {
@@ -98,8 +99,8 @@ export class Publisher implements RouteMessage {
   }
 
   /**
-   * Refuses a message whose exchange cannot be published to. For what is refused because of something
-   * else: RabbitMQ looks at the exchange first.
+   * Refuses a message whose exchange cannot be published to. Called before a message is refused for
+   * another reason, because RabbitMQ checks the exchange first.
    * @throws as `publish`
    */
   checkExchange(source: MessageSource): void {
@@ -107,7 +108,7 @@ export class Publisher implements RouteMessage {
   }
 
   /**
-   * Stores the message in every queue it is routed to. Fills in the flags and times of `source`.
+   * Stores the message in every queue that it is routed to. Fills in the flags and times of `source`.
    * @returns bits of `PUBLISH_*`
    * @throws ChannelError 404 unknown exchange, 403 internal exchange, 406 bad expiration or CC/BCC
    * @throws ConnectionError 502 when the properties do not decode, 501 when the names are not UTF-8
@@ -155,7 +156,7 @@ export class Publisher implements RouteMessage {
     if (hasBcc) source.flags |= RECORD_BCC;
   }
 
-  // Null when the route to its keys is still the last one found.
+  // Returns null when the last route found is still the route of this address.
   #findExchange(source: MessageSource): Exchange | null {
     if (!this.#isCachedAddress(source)) this.#cacheAddress(source);
     else if (this.#routeEpoch === this.#vhost.topologyEpoch) return null;
@@ -209,8 +210,8 @@ export class Publisher implements RouteMessage {
     return exchange;
   }
 
-  // Sorts the matching queues into those that take the message and those that dead-letter it instead;
-  // says how many will hold it.
+  // Sorts the matching queues into those that take the message and those that dead-letter it instead.
+  // Returns how many queues will hold it.
   #collectTakers(bodyBytes: number): number {
     const route = this.#route;
     let takerCount = 0;
@@ -261,7 +262,7 @@ export class Publisher implements RouteMessage {
   }
 }
 
-// As every short string that is decoded, names of a publish have to be UTF-8.
+// Like every short string that is decoded, the names of a publish must be UTF-8.
 function nameIn(bytes: Uint8Array, start: number, end: number): string {
   const name = decodeTextStrict(bytes, start, end);
   if (name === undefined) throw new ConnectionError(FRAME_ERROR, "Malformed UTF-8 in shortstr");

@@ -1,19 +1,23 @@
-// Puts the head of a queue apart when its content header is too large for whoever could have it, and goes
-// back to the lane alone when nothing stands apart any more. Called by dispatch.ts and get_head.ts.
+// Puts the head of a queue apart when its content header is too large for the clients that could take
+// it, and returns to the plain lane when no message stands apart any more. dispatch.ts and get_head.ts
+// call it.
 
 import { FRAME_OVERHEAD } from "../amqp/frame.ts";
 import { ApartLane } from "./apart_lane.ts";
 import type { Queue } from "./queue.ts";
 
-// A queue on which this begins and ends all the time does not fill the log.
+// After messages have stood apart, further lines about the queue are not logged for this time, ms.
 const QUIET_MS = 60_000;
 
-/** Ready messages whose content header is too large for every consumer there is. */
+/** Number of ready messages whose content header is too large for every present consumer. */
 export function setAsideCount({ apart, consumers }: Queue): number {
   return apart === null ? 0 : apart.countAbove(consumers.headerBytesMax);
 }
 
-/** The head's content header has so many bytes, and clients have these limits. */
+/**
+ * Puts the head apart. `headerBytes` is the size of its content header, `limits` are those of the
+ * clients.
+ */
 export function putHeadApart(queue: Queue, headerBytes: number, limits: Iterable<number>): void {
   const { broker } = queue;
   queue.apart ??= new ApartLane(queue.lane, (deltaBytes) => {
@@ -39,7 +43,7 @@ function log(queue: Queue, headerBytes: number): void {
   broker.logger.log("warn", "a message is set aside: its header fits no consumer", fields);
 }
 
-/** Goes on with the lane alone if nothing stands apart from it. */
+/** Returns to the plain lane if no message stands apart from it. */
 export function joinApart(queue: Queue): void {
   const { apart } = queue;
   if (queue.lane !== apart || apart.count > 0) return;

@@ -1,7 +1,7 @@
-// A queue: its ready messages, what is out for delivery, what is delayed, its consumers and its limits.
-// VHost makes queues, publishers and dead-lettering put messages in, dispatch and channels take them
-// out. It is given the time by the broker, never writes a frame and never routes: what it can no
-// longer keep becomes the broker's dead-letter work.
+// A queue: its ready, unacked and delayed messages, its consumers and its limits. VHost makes queues,
+// publishers and dead-lettering put messages in, dispatch and channels take them out. The broker gives
+// it the time. It never writes a frame and never routes: messages that it gives up become dead-letter
+// work of the broker.
 
 import { ChannelError } from "../amqp/errors.ts";
 import { ACCESS_REFUSED } from "../amqp/reply_code.ts";
@@ -39,35 +39,35 @@ export { GET_EMPTY, GET_MESSAGE, GET_PENDING, GET_TOO_LARGE } from "./get_head.t
 export class Queue implements ReadWaiter {
   readonly broker: Broker;
   readonly vhost: VHost;
-  /** Never used again for another queue. */
+  /** Unique in the node; never reused for another queue. */
   readonly id: number;
   readonly name: string;
   readonly spec: QueueSpec;
   readonly args: QueueArguments;
-  /** The connection an exclusive queue belongs to. */
+  /** The connection that an exclusive queue belongs to; null for other queues. */
   readonly owner: Owner | null;
-  /** The ready messages: a lane of the store, or `apart` while some do not fit every client. */
+  /** The ready messages: a lane of the store, or `apart` while some headers do not fit every client. */
   lane: ReadyLane;
   apart: ApartLane | null = null;
   readonly consumers: ConsumerRing = new ConsumerRing();
   readonly stats: QueueStats = new QueueStats();
-  /** Decides what becomes of settled deliveries. */
+  /** Decides what happens to settled deliveries. */
   readonly settlement: Settlement = new Settlement(this);
-  /** The retry side, for a queue whose arguments enable retries. */
+  /** The retry side; null for a queue without retries. */
   readonly retries: Retries | null;
-  /** Whether `x-delivery-count` is the broker's on this queue, and not the publisher's. */
+  /** Whether the broker sets `x-delivery-count` on this queue, so that a publisher's value is dropped. */
   readonly keepsCount: boolean;
-  /** Batch that has its definition; 0 when none has, or an earlier life of the node. */
+  /** Number of the batch that holds its definition; 0 if no batch of this run does. */
   definedBatch = 0;
-  /** Equals the stamp of the route that found this queue last; see route.ts. */
+  /** Stamp of the last route that found this queue; see route.ts. */
   routeStamp = 0;
   readyBytes = 0;
   unackedCount = 0;
   unackedBytes = 0;
-  /** Messages that it has given up and that have not got to its dead-letter exchange yet. */
+  /** Number of messages that it has given up and that are not yet published as dead letters. */
   dyingCount = 0;
   isDeleted = false;
-  /** Waits for its turn in the broker's dispatch. */
+  /** Whether the queue waits in the broker's dispatch. */
   isScheduled = false;
   readonly #entries: EntrySink | null;
   readonly #timers: QueueTimers;
@@ -108,7 +108,7 @@ export class Queue implements ReadWaiter {
     return this.spec.autoDelete;
   }
 
-  /** Messages ready for delivery; what `message_count` means on the wire. */
+  /** Number of messages ready for delivery: the `message_count` on the wire. */
   get readyCount(): number {
     return this.lane.messageCount;
   }
@@ -125,17 +125,17 @@ export class Queue implements ReadWaiter {
     return this.retries === null ? 0 : this.retries.delayed.bodyBytes;
   }
 
-  /** Name of the internal retry queue, null without retries. */
+  /** Name of the internal retry queue; null without retries. */
   get retryQueueName(): string | null {
     return this.retries === null ? null : this.retries.delayed.name;
   }
 
-  /** Counts as use for `x-expires`: a declare, a get, the end of a delay. */
+  /** Counts as use for `x-expires`: a declare, a get, or the end of a delay. */
   touch(): void {
     this.#timers.touch();
   }
 
-  /** Whether a publish of this size is taken; a full queue first tries to deliver. */
+  /** Whether a publish of this size is accepted. A full queue first tries to deliver. */
   admits(bodyBytes: number): boolean {
     if (!this.#hasLengthLimit || this.args.overflow === "drop-head") return true;
     if (this.hasRoomFor(bodyBytes)) return true;
@@ -150,7 +150,7 @@ export class Queue implements ReadWaiter {
       this.readyBytes + bodyBytes <= this.args.lengthBytesMax;
   }
 
-  /** Takes a message that has just arrived; `expiryMs` is that of its own expiration. */
+  /** Accepts a new message; `expiryMs` is the expiry that the message itself sets. */
   accept(ref: number, bodyBytes: number, expiryMs: number, flags: number): void {
     const arrivalMs = this.broker.nowMs;
     const endMs = Math.min(expiryMs, arrivalMs + this.args.messageTtlMs);
@@ -163,7 +163,7 @@ export class Queue implements ReadWaiter {
     this.#becameReady(endMs);
   }
 
-  /** Takes a message back from delay at the tail. */
+  /** Takes a delayed message back at the tail. */
   acceptReturn(ref: number, position: number, entry: number, view: RecordView): void {
     const endMs = this.expiryOf(view);
     const newPosition = this.lane.push(ref, entry, endMs);
@@ -172,13 +172,13 @@ export class Queue implements ReadWaiter {
     this.#becameReady(endMs);
   }
 
-  /** Takes over a message that stood here before the node started; positions must rise. */
+  /** Takes back a message that was in the queue before the node started. Positions must rise. */
   restore(message: { ref: number; position: number; entry: number }, view: RecordView): void {
     const { ref, position, entry } = message;
     const endMs = this.expiryOf(view);
     const { lane } = this;
     if (position < lane.nextPosition) {
-      // A page that was written around it stands there already.
+      // A page that is already restored covers positions around this message.
       lane.restore(position, ref, entry, endMs);
     } else {
       lane.nextPosition = position;
@@ -188,13 +188,13 @@ export class Queue implements ReadWaiter {
     if (endMs !== Infinity) this.#timers.watchExpiry(endMs);
   }
 
-  /** Takes over messages that stand on a page since before the node started. */
+  /** Counts the messages of a page that was written before the node started. */
   restorePage(page: { bodyBytes: number; expiryMinMs: number }): void {
     this.readyBytes += page.bodyBytes;
     if (page.expiryMinMs !== Infinity) this.#timers.watchExpiry(page.expiryMinMs);
   }
 
-  /** When a message of this queue expires: the earlier of its own and the queue's time to live. */
+  /** When a message of this queue expires, ms: the earlier of its own expiration and the queue's TTL. */
   expiryOf(view: RecordView): number {
     return Math.min(view.expiryMs, view.arrivalMs + this.args.messageTtlMs);
   }
@@ -217,7 +217,7 @@ export class Queue implements ReadWaiter {
     while (this.#isOverLimit() && this.lane.head(this) !== HEAD_PENDING) this.#removeHead("maxlen");
   }
 
-  /** Takes the head into `delivery` for basic.get; one of `GET_*`. */
+  /** Takes the head into `delivery` for basic.get. Returns one of `GET_*`. */
   get(delivery: Delivery, headerBytesMax = Infinity): number {
     this.touch();
     this.#reads.assertReadable();
@@ -234,7 +234,7 @@ export class Queue implements ReadWaiter {
     if (delivery.redelivered) this.stats.redeliver++;
   }
 
-  /** A delivery has been entered into a channel's unacked table. */
+  /** Called when a delivery has been entered into a channel's unacked table. */
   delivered(delivery: Delivery): void {
     this.unackedCount++;
     this.unackedBytes += delivery.bodyBytes;
@@ -242,14 +242,14 @@ export class Queue implements ReadWaiter {
     this.entriesFor(delivery.view)?.delivered(this.id, position, ref, entry);
   }
 
-  /** A delivery without acknowledgement has been written: the message is gone. */
+  /** Called when a delivery without acknowledgement has been written: the message is gone. */
   discard(delivery: Delivery): void {
     const { position, ref } = delivery;
     this.entriesFor(delivery.view)?.removed(this.id, position, ref, "acked");
     this.broker.store.release(ref, this.id);
   }
 
-  /** Told by the store that the head can be read now, or messages that may have expired. */
+  /** Called by the store when the head, or messages that may have expired, can be read now. */
   readArrived(): void {
     const expiryMs = this.lane.nextExpiryMs();
     if (expiryMs !== Infinity) this.#timers.watchExpiry(expiryMs);
@@ -257,27 +257,27 @@ export class Queue implements ReadWaiter {
     this.#reads.arrived();
   }
 
-  /** Told by the store that the head cannot be read: nothing can be taken out any more. */
+  /** Called by the store when the head cannot be read: no message can be taken out any more. */
   readFailed(error: Error): void {
     this.#reads.failed(error);
     this.consumers.cancelAll();
     this.readArrived();
   }
 
-  /** Calls `resume` once, at the beginning of a turn, when a `get` that was pending may be tried again. */
+  /** Calls `resume` once, at the beginning of a turn, when a pending `get` may be tried again. */
   whenRead(resume: () => void): void {
     this.#reads.wait(resume);
   }
 
-  // --- what becomes of messages that were out; decided by settlement.ts
+  // --- messages that were unacked; settlement.ts decides
 
-  /** A message is no longer out; what becomes of it is said by the next call. */
+  /** Counts a message as no longer unacked. The next call says what happens to it. */
   unackedLeft(bodyBytes: number): void {
     this.unackedCount--;
     this.unackedBytes -= bodyBytes;
   }
 
-  /** Puts a message back where it stood, with its `entry` brought up to date. */
+  /** Puts a message back at its position, with its new `entry`. */
   takeBack(ref: number, position: number, entry: number, view: RecordView): void {
     const endMs = this.expiryOf(view);
     this.lane.restore(position, ref, entry, endMs);
@@ -288,14 +288,14 @@ export class Queue implements ReadWaiter {
     if (this.#hasLengthLimit) this.#dropHead();
   }
 
-  /** Gives a message up: to the dead-letter exchange if there is one, else for good. */
+  /** Gives a message up: to the dead-letter exchange if there is one, otherwise for good. */
   deadLetter(ref: number, position: number, entry: number, reason: DeadLetterReason): void {
     const isDropped = this.args.deadLetterExchange === null || this.isDeleted;
     if (isDropped) return this.drop(ref, position, reason);
     this.broker.deadLetters.add({ queue: this, ref, position, entry, reason, state: LETTER_FRESH });
   }
 
-  /** Lets go of a message that has left the queue for good. */
+  /** Releases a message that has left the queue for good. */
   drop(ref: number, position: number, cause: RemovalCause): void {
     if (this.#entries !== null && position >= 0 && !this.isDeleted) {
       this.broker.store.describe(ref, this.#view);
@@ -304,24 +304,27 @@ export class Queue implements ReadWaiter {
     this.broker.store.release(ref, this.id);
   }
 
-  /** Where state entries of this message go; null when it is not kept across a restart. */
+  /** Returns the sink for state entries of this message; null when it does not survive a restart. */
   entriesFor(view: RecordView): EntrySink | null {
     return (view.flags & RECORD_PERSISTENT) === 0 ? null : this.#entries;
   }
 
-  /** Gives up the head because its time is over. */
+  /** Removes the head because it has expired. */
   expireHead(): void {
     this.#removeHead("expired");
   }
 
-  /** The broker has dispatched this queue: what was deliverable at once only is given up now. */
+  /**
+   * Called after the broker has dispatched this queue. Messages that were only deliverable at once
+   * expire now.
+   */
   dispatched(): void {
     if (this.#timers.expiryDueMs <= this.broker.nowMs) this.sweepExpired();
-    // Making room may have had to wait until the head could be read.
+    // Dropping the head may have had to wait until the head could be read.
     if (this.#hasLengthLimit) this.#dropHead();
   }
 
-  /** Gives up expired messages wherever they stand, as many as this turn may. */
+  /** Removes expired messages wherever they stand, as many as this turn allows. */
   sweepExpired(): void {
     const { store, nowMs, expirySweeps } = this.broker;
     const nextMs = expirySweeps.sweep(this, nowMs, (ref, position, entry) => {
@@ -340,7 +343,10 @@ export class Queue implements ReadWaiter {
     this.deadLetter(headRef, headPosition, headEntry, reason);
   }
 
-  /** Adds a consumer; 403 when an exclusive one is or would be in the way. */
+  /**
+   * Adds a consumer.
+   * @throws ChannelError 403 when it would not be alone and one of the consumers is exclusive
+   */
   consume(options: ConsumeOptions): Consumer {
     this.#reads.assertReadable();
     const hasExclusive = this.consumers.first?.exclusive === true;
@@ -355,7 +361,10 @@ export class Queue implements ReadWaiter {
     return consumer;
   }
 
-  /** Removes a consumer; its unacked messages stay out. The last one takes an auto-delete queue along. */
+  /**
+   * Removes a consumer; its unacked messages stay unacked. An auto-delete queue ends with its last
+   * consumer.
+   */
   cancel(consumer: Consumer): void {
     if (consumer.isCancelled) return;
     consumer.isCancelled = true;
@@ -364,13 +373,13 @@ export class Queue implements ReadWaiter {
     if (this.consumers.count === 0 && this.autoDelete) this.vhost.removeQueue(this);
   }
 
-  /** A consumer may have capacity again. */
+  /** Called when a consumer may have capacity again. */
   unblock(consumer: Consumer): void {
     this.consumers.unblock(consumer);
     this.broker.schedule(this);
   }
 
-  /** Removes every ready and delayed message and says how many there were. */
+  /** Removes all ready and delayed messages and returns their number. */
   purge(): number {
     const { store, deadLetters } = this.broker;
     deadLetters.enter(); // What has been given up is not purged; the log has to say so first.
@@ -384,8 +393,9 @@ export class Queue implements ReadWaiter {
   }
 
   /**
-   * Ends the queue: consumers are told, ready and delayed messages are gone; what is out for delivery
-   * is dropped when it is settled. Called by VHost, which forgets the name. Says how many were ready.
+   * Ends the queue: cancels its consumers and removes its ready and delayed messages. Unacked messages
+   * are dropped when they are settled. Called by VHost, which forgets the name. Returns how many
+   * messages were ready.
    */
   delete(): number {
     const readyCount = this.readyCount;

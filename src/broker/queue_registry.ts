@@ -1,7 +1,6 @@
-// The queues of one vhost: declared, looked up with the checks of who may touch them, and removed.
-// Called by VHost. Internal retry queues are views of their queue and not in here; every operation
-// that names one is refused (docs/automatic-retries.md "The retry queue"). Refusals carry RabbitMQ's
-// texts.
+// The queues of one vhost: declares them, looks them up with access checks, and removes them. VHost
+// calls it. Internal retry queues are views of their queue and are not listed; every operation that
+// names one is refused (docs/automatic-retries.md "The retry queue"). Refusals carry RabbitMQ's texts.
 
 import { ChannelError } from "../amqp/errors.ts";
 import { NOT_FOUND, PRECONDITION_FAILED, RESOURCE_LOCKED } from "../amqp/reply_code.ts";
@@ -43,7 +42,7 @@ export class QueueRegistry {
     return describe("queue", name, this.#vhost.name);
   }
 
-  /** Makes a queue, or finds the one that was declared just so. */
+  /** Creates a queue, or returns the one that was declared with the same properties. */
   declare(given: QueueSpec, owner: Owner): Queue {
     const spec = this.#named(given);
     const existing = this.all.get(spec.name);
@@ -54,7 +53,7 @@ export class QueueRegistry {
     return existing;
   }
 
-  // With the name it will have, and as RabbitMQ never durable if it ends with its connection.
+  // Returns the declaration with its final name. As in RabbitMQ, an exclusive queue is never durable.
   #named(given: QueueSpec): QueueSpec {
     const stripped = withoutLineBreaks(given.name);
     assertNotInternal(stripped, this.#vhost.name);
@@ -84,8 +83,8 @@ export class QueueRegistry {
   }
 
   /**
-   * Makes a queue that was there before the node started, under its old id. Retry arguments that do
-   * not exist are ignored: it was declared when they still were.
+   * Restores a queue from before the node started, under its old id. Unknown retry arguments are
+   * ignored: earlier versions accepted such queues.
    */
   restore(spec: QueueSpec, id: number): Queue {
     const args = parseQueueArguments(spec, this.#vhost.name);
@@ -95,7 +94,7 @@ export class QueueRegistry {
     return queue;
   }
 
-  /** Makes what is left of a deleted queue: something for its dead letters to come from. */
+  /** Restores a deleted queue as the source of its remaining dead letters. */
   restoreDeleted(spec: QueueSpec, id: number): Queue {
     const args = parseQueueArguments(spec, this.#vhost.name);
     const queue = new Queue(this.#vhost, id, { spec, args, owner: null });
@@ -123,7 +122,7 @@ export class QueueRegistry {
 
   #assertEquivalent(queue: Queue, spec: QueueSpec, owner: Owner): void {
     const entity = this.#entity(queue.name);
-    // Stricter than access: who declares must ask for the same exclusiveness too.
+    // Stricter than access: a declare must also ask for the same exclusiveness.
     if (queue.owner !== (spec.exclusive ? owner : null)) throw locked(entity);
     const compare = assertPropertyEquivalent;
     compare("durable", entity, { received: spec.durable, current: queue.durable });
@@ -134,8 +133,8 @@ export class QueueRegistry {
   }
 
   /**
-   * The queue of this name for a client to use: 403 internal, 404 missing, 405 someone else's. Its
-   * consumers have what they can have by then.
+   * Returns the queue of this name for a client to use: 403 internal, 404 missing, 405 of another
+   * connection. Deliveries left by earlier frames of the turn are made first.
    */
   access(name: string, owner: Owner): Queue {
     assertNotInternal(name, this.#vhost.name);
@@ -146,12 +145,12 @@ export class QueueRegistry {
     return queue;
   }
 
-  /** Refuses an exclusive queue of another connection. */
+  /** Refuses access to an exclusive queue of another connection. */
   assertAccess(queue: Queue, owner: Owner): void {
     if (queue.owner !== null && queue.owner !== owner) throw locked(this.#entity(queue.name));
   }
 
-  /** The queue to delete if there is one and the conditions hold. */
+  /** Returns the queue to delete, if it exists and the conditions hold. */
   forDeletion(given: string, conditions: DeleteConditions, owner: Owner): Queue | null {
     const name = withoutLineBreaks(given);
     assertNotInternal(name, this.#vhost.name);
@@ -169,7 +168,7 @@ export class QueueRegistry {
     return queue;
   }
 
-  /** Forgets a queue whose bindings are gone. */
+  /** Forgets a queue whose bindings are already removed. */
   forget(queue: Queue): void {
     this.all.delete(queue.name);
     this.#vhost.broker.metrics.queuesDeleted++;
@@ -180,13 +179,13 @@ export class QueueRegistry {
     }
     this.#vhost.topologyEpoch += 1;
     const { store, deadLetters } = this.#vhost.broker;
-    // What has been given up is published although its queue is gone, and the log says so first.
+    // Dead letters are published even after their queue is deleted; the log must name them first.
     deadLetters.enter();
     if (queue.dyingCount > 0) defineDeleted(store, this.#vhost.name, queue);
     undefineQueue(store, this.#vhost.name, queue);
   }
 
-  /** The exclusive queues of a connection. */
+  /** Returns the exclusive queues of a connection. */
   exclusiveOf(owner: Owner): readonly Queue[] {
     return [...this.#byOwner.get(owner) ?? []];
   }

@@ -1,5 +1,5 @@
-// The two timers a queue may have: the next expiry of a ready message and, with `x-expires`, the end
-// of the queue itself when nobody uses it. Made by Queue; a queue without either costs nothing.
+// The two timers of a queue: one for the next expiry of a ready message and, with `x-expires`, one for
+// the end of an unused queue. Queue makes them; a queue that needs neither has no timer.
 
 import type { Queue } from "./queue.ts";
 import type { Timer } from "./timers.ts";
@@ -19,12 +19,12 @@ export class QueueTimers {
     this.#idle.set(this.#lastUseMs + queue.args.expiresMs);
   }
 
-  /** When ready messages are looked at for expiry, Infinity when never. */
+  /** When the queue next sweeps expired messages, ms; Infinity when never. */
   get expiryDueMs(): number {
     return this.#expiry === null ? Infinity : this.#expiry.dueMs;
   }
 
-  /** A ready message expires at `expiryMs`. */
+  /** Has the queue swept by `expiryMs`, when a ready message expires. */
   watchExpiry(expiryMs: number): void {
     if (this.#expiry === null) {
       const { broker } = this.#queue;
@@ -33,12 +33,12 @@ export class QueueTimers {
     this.#expiry.setEarlier(expiryMs);
   }
 
-  /** The next ready message expires at `expiryMs`; Infinity: none will. */
+  /** Sets the next sweep to `expiryMs`; Infinity when no ready message expires. */
   expireNext(expiryMs: number): void {
     if (this.#expiry !== null) this.#expiry.set(expiryMs);
   }
 
-  /** The queue is being used. */
+  /** Counts as use of the queue. */
   touch(): void {
     this.#lastUseMs = this.#queue.broker.nowMs;
   }
@@ -48,8 +48,8 @@ export class QueueTimers {
     this.#idle?.stop();
   }
 
-  // Use only moves the end, so the timer is set anew when it fires and not at every get. Delayed
-  // messages count as use: an end would take them with it.
+  // A use only moves the end, so the timer is set again when it fires and not at every use. Delayed
+  // messages count as use, because they would be lost with the queue.
   #idleEnded(): void {
     const queue = this.#queue;
     const { nowMs } = queue.broker;

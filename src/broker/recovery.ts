@@ -1,6 +1,6 @@
-// Takes over what a store remembers: definitions, then the messages of every queue at their positions,
-// with their counts, delays and what was out for delivery when the node ended (docs/storage.md "What
-// survives"). Called once by the server, before anything is served.
+// Restores the state that a store has recovered: definitions, then the messages of every queue at their
+// positions, with counts, delays, and the messages that were unacked when the node ended
+// (docs/storage.md "What survives"). The server calls it once, before it serves clients.
 
 import { ChannelError } from "../amqp/errors.ts";
 import {
@@ -30,23 +30,23 @@ import type { Queue } from "./queue.ts";
 import { LETTER_ENTERED } from "./source_letters.ts";
 import type { VHost } from "./vhost.ts";
 
-/** What was taken over. */
+/** Counts of what was restored. */
 export interface RestoredCounts {
   queues: number;
   ready: number;
   delayed: number;
   /** Messages on their way to a dead-letter exchange. */
   dying: number;
-  /** Messages whose data file is not there. */
+  /** Messages whose data file is missing. */
   missing: number;
 }
 
-/** Arguments that are ignored and logged one by one. */
+/** At most this many ignored arguments are logged one by one. */
 const IGNORED_NAMED_MAX = 20;
 
 const NOBODY = { name: "recovery" };
 
-/** Restores everything `store` has recovered; the broker must be new and its first turn begun. */
+/** Restores everything that `store` has recovered. The broker must be new, and its first turn begun. */
 export function restoreBroker(broker: Broker, store: FileStore): RestoredCounts {
   const { recovered, entries } = store;
   const counts: RestoredCounts = { queues: 0, ready: 0, delayed: 0, dying: 0, missing: 0 };
@@ -109,8 +109,8 @@ function specOf({ name, autoDelete, arguments: args }: QueueDefinition): QueueSp
   return { name, durable: true, exclusive: false, autoDelete, args: tableFromJson(args) };
 }
 
-// A broker that did not refuse misspelt retry arguments has ignored them since. Many queues may have
-// been declared by one program, so only the first are named.
+// Earlier versions accepted misspelt retry arguments and ignored them. One program may have declared
+// many such queues, so only the first ones are named.
 function warnOfIgnored(logger: Logger, queues: Iterable<Queue>): void {
   let count = 0;
   for (const queue of queues) {
@@ -143,7 +143,7 @@ function restoreBindings(broker: Broker, values: Iterable<unknown>): void {
         vhost.bindQueue({ exchange: source, queue: destination, routingKey, args }, NOBODY);
       }
     } catch (error) {
-      // A binding to something that is gone is gone with it.
+      // A binding whose exchange or queue is gone is gone too.
       if (!(error instanceof ChannelError)) throw error;
     }
   }
@@ -240,12 +240,12 @@ function restoreDelayed(queue: Queue, message: RestoredMessage, view: RecordView
   return queue.retries?.restore({ ...message, number: message.delayNumber }, view) === true;
 }
 
-// It was with a consumer when the node ended: one delivery spent, and the limit holds now.
+// The message was unacked when the node ended: one delivery is spent, and the limit applies now.
 function restoreOut(queue: Queue, message: RestoredMessage, view: RecordView): void {
   const { ref, position, entry } = message;
   const { nowMs, metrics } = queue.broker;
   const spent = (entry & ENTRY_COUNT_MASK) + 1;
-  // As at any return, expiry goes before the limit; expired messages leave when the queue is swept.
+  // As for any returned message, expiry is checked before the limit. Expired messages leave in a sweep.
   if (spent > queue.args.deliveryLimit && queue.expiryOf(view) > nowMs) {
     if (queue.retries !== null) metrics.retryExhausted++;
     queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "delivery_limit");

@@ -1,6 +1,6 @@
 // The retry side of a queue: puts rejected messages into its retry queue for a growing delay and brings
-// them back (docs/automatic-retries.md "While a message waits"). Queue decides that a message is to be
-// delayed; when that cannot be done it is told so and requeues at once.
+// them back (docs/automatic-retries.md "While a message waits"). The settlement decides that a message
+// is delayed. When a delay is refused, the message is requeued at once.
 
 import { SchedulerFullError } from "../schedule/scheduler.ts";
 import { ENTRY_COUNT_MASK, type RecordView, type TakenMessages } from "../store/port.ts";
@@ -15,7 +15,7 @@ import type { DelayOwner } from "./unsafe_delays.ts";
 
 const LOG_INTERVAL_MS = 1000;
 
-/** Delays messages of one queue. */
+/** Delays the messages of one queue. */
 export class Retries implements DelayOwner {
   readonly settings: RetrySettings;
   readonly delayed: RetryQueue;
@@ -35,7 +35,10 @@ export class Retries implements DelayOwner {
     });
   }
 
-  /** Delays a message whose `entry` has its deliveries spent; false when it has to go back at once. */
+  /**
+   * Delays a message; its `entry` counts the spent deliveries. Returns false when it must be requeued
+   * at once.
+   */
   delay(ref: number, position: number, entry: number, view: RecordView): boolean {
     const { broker } = this.#queue;
     const bodyBytes = view.bodyEnd - view.bodyStart;
@@ -43,7 +46,7 @@ export class Retries implements DelayOwner {
       broker.metrics.retryOverLimit++;
       return false;
     }
-    // A delay that no log file takes would be forgotten by a crash (docs/storage.md).
+    // A crash would forget a delay that is in no log file (docs/storage.md).
     if (broker.store.isReadOnly && this.#queue.entriesFor(view) !== null) {
       return this.#storeFailed("no log file takes writes");
     }
@@ -62,14 +65,20 @@ export class Retries implements DelayOwner {
     return true;
   }
 
-  /** Takes over a message that was delayed before the node started; false when it cannot be held. */
+  /**
+   * Restores a message that was delayed before the node started. Returns false when it cannot be
+   * delayed.
+   */
   restore(message: DelayedMessage, view: RecordView): boolean {
     const { delayedTable } = this.#queue.broker;
     delayedTable.lastNumber = Math.max(delayedTable.lastNumber, message.number);
     return this.#hold(message, view) >= 0;
   }
 
-  /** The disk has refused the batch that says of a delay: the message is ready again, count kept. */
+  /**
+   * Called when the disk has refused the batch that enters a delay: the message is ready again and
+   * keeps its count.
+   */
   undelay(number: number, row: number): void {
     const { delayedTable } = this.#queue.broker;
     if (delayedTable.numberAt(row) !== number || !this.delayed.holds(row)) return;
@@ -77,7 +86,7 @@ export class Retries implements DelayOwner {
     this.#requeue(row, "the disk has refused it");
   }
 
-  // A message that cannot be held back is ready again, count kept.
+  // Makes a message that cannot be delayed ready again; it keeps its count.
   #requeue(row: number, why: string): void {
     const queue = this.#queue;
     const table = queue.broker.delayedTable;
@@ -92,8 +101,7 @@ export class Retries implements DelayOwner {
   }
 
   /**
-   * Brings back what is due and has woken before `beforeMs`, at most `max` messages, and says how many
-   * they were.
+   * Brings back at most `max` messages that are due and have woken before `beforeMs`. Returns how many.
    */
   takeDue(beforeMs: number, max: number): number {
     let taken = 0;
@@ -105,13 +113,13 @@ export class Retries implements DelayOwner {
     return taken;
   }
 
-  /** Gives up every delayed message; the store lets go of them. */
+  /** Removes all delayed messages; the store releases them. */
   takeAll(): TakenMessages {
     if (this.delayed.count > 0) this.#queue.touch();
     return this.delayed.takeAll();
   }
 
-  /** Ends the retry queue with its queue; it must be empty. */
+  /** Ends the retry queue with its queue. It must be empty. */
   close(): void {
     this.delayed.close();
   }
@@ -130,7 +138,7 @@ export class Retries implements DelayOwner {
       delayedTable.bodyBytes + bodyBytes <= limits.delayedBytesPerNodeMax;
   }
 
-  // Its row in the table; -1 when no timer can be had.
+  // Returns the message's row in the table; -1 when the scheduler has no timer left.
   #hold(message: DelayedMessage, view: RecordView): number {
     const wakeMs = Math.min(message.dueMs, this.#queue.expiryOf(view));
     try {
@@ -142,7 +150,7 @@ export class Retries implements DelayOwner {
     }
   }
 
-  // A consumer that rejects everything is back at once, so not every failure has a line of the log.
+  // A consumer that rejects every message causes many failures, so only some of them are logged.
   #storeFailed(why: string): false {
     const { broker, name, vhost } = this.#queue;
     broker.metrics.retryStoreFailures++;
@@ -161,7 +169,7 @@ export class Retries implements DelayOwner {
     const entry = delayedTable.entryAt(row);
     const dueMs = delayedTable.dueMsAt(row);
     this.delayed.take(row);
-    // Holding it was use up to now: `x-expires` counts from here.
+    // A delayed message counts as use of the queue, so the time of `x-expires` starts here.
     queue.touch();
     const view = this.#view;
     store.describe(ref, view);
@@ -179,7 +187,8 @@ export class Retries implements DelayOwner {
     }
   }
 
-  // The queue is full and refuses publishes: one more period of the same attempt.
+  // The queue is full and refuses publishes, so the message waits for another delay of the same
+  // attempt.
   #delayAgain(ref: number, position: number, entry: number): boolean {
     this.#queue.broker.store.describe(ref, this.#view);
     return this.delay(ref, position, entry, this.#view);

@@ -1,5 +1,5 @@
-// What an operator sees of the messages a queue holds back (docs/automatic-retries.md "For operators").
-// Management asks within a turn; nothing here changes a message or its timer.
+// The delayed messages of a queue as an operator sees them (docs/automatic-retries.md "For operators").
+// Management calls it within a turn; nothing here changes a message or its timer.
 
 import { decodeText } from "../lib/text.ts";
 import type { RecordView } from "../store/port.ts";
@@ -10,9 +10,9 @@ import { compareRetries, type FoundRetry, RetryScan } from "./retry_scan.ts";
 
 /** One delayed message. */
 export interface RetryInfo {
-  /** Names the message as long as it is delayed. */
+  /** Number of the delay, which names the message while it is delayed. */
   readonly id: number;
-  /** Broker time at which it comes back, ms. */
+  /** Broker time at which the message goes back to the queue, ms. */
   readonly dueMs: number;
   /** Deliveries spent so far. */
   readonly attempts: number;
@@ -22,13 +22,13 @@ export interface RetryInfo {
   readonly exchange: string | null;
   /** Null while the record is not in memory. */
   readonly routingKey: string | null;
-  /** Time since it arrived, ms. */
+  /** Time since the message arrived, ms. */
   readonly ageMs: number;
-  /** Broker time at which it expires, ms; Infinity if never. */
+  /** Broker time at which the message expires, ms; Infinity if never. */
   readonly expiryMs: number;
 }
 
-/** The first delayed messages of a queue, the next due first, all in one step. */
+/** Returns the first `limit` delayed messages of a queue, the next due first, in a single step. */
 export function listRetries(queue: Queue, limit: number): RetryInfo[] {
   if (queue.retries === null) return [];
   const scan = new RetryScan(queue.broker.delayedTable, queue.retries.delayed, limit);
@@ -37,7 +37,7 @@ export function listRetries(queue: Queue, limit: number): RetryInfo[] {
   return describeRetries(queue, found);
 }
 
-/** What is to be said of messages that a scan has found; those that have gone since are left out. */
+/** Describes the messages that a scan has found. Messages that have left since are omitted. */
 export function describeRetries(queue: Queue, found: readonly FoundRetry[]): RetryInfo[] {
   const view = emptyView();
   const { delayedTable } = queue.broker;

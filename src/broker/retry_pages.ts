@@ -1,36 +1,36 @@
-// The pages of a queue's delayed messages: in memory there is a line for each, and one timer for all of
-// them, which has the next one read a while before the first of its messages wakes. What cannot be read
-// is tried again later, and nobody waits for it. RetryQueue takes the messages that were read.
+// The pages of a queue's delayed messages. Memory holds one object for each page, and one timer for all
+// of them, which has the next page read some time before its first message wakes. A page that cannot be
+// read is tried again later, and no message waits for it. RetryQueue takes the messages that were read.
 
 import type { DelayedPages, Page, PageDelays } from "../store/page.ts";
 import type { Timer } from "./timers.ts";
 
 const RETRY_MS = 60_000;
 
-/** What {@link RetryPages} are made of. */
+/** The parts of {@link RetryPages}. */
 export interface RetryPagesParts {
   readonly pages: DelayedPages;
-  /** Makes the timer. */
+  /** Makes the one timer of the pages. */
   makeTimer(callback: () => void): Timer;
   /** Broker time, ms. */
   nowMs(): number;
-  /** What waited for a page need not wait for it any more. */
+  /** Called when messages that waited for a page need not wait for it any more. */
   onChange(): void;
 }
 
 interface StoredPage {
   readonly page: Page;
   readonly delays: PageDelays;
-  /** When it is to be read. */
+  /** When the page is to be read, broker time in ms. */
   readAtMs: number;
 }
 
 /** The pages of one retry queue. */
 export class RetryPages {
   readonly #parts: RetryPagesParts;
-  /** The one to be read next is the last. */
+  /** Sorted so that the page to be read next is last. */
   #stored: StoredPage[] = [];
-  /** The one that is being read. */
+  /** The page that is being read. */
   #loading: StoredPage | null = null;
   #timer: Timer | null = null;
 
@@ -38,26 +38,26 @@ export class RetryPages {
     this.#parts = parts;
   }
 
-  /** Pages that are on a disk. */
+  /** Number of pages on disk. */
   get count(): number {
     return this.#stored.length + (this.#loading === null ? 0 : 1);
   }
 
-  /** Messages in them. */
+  /** Number of messages in the pages. */
   get messageCount(): number {
     let count = 0;
     for (const { page } of this.#all()) count += page.count;
     return count;
   }
 
-  /** No message in them wakes before this; Infinity when there is none. */
+  /** No message in the pages wakes before this time, ms; Infinity when there is none. */
   get firstMs(): number {
     let firstMs = Infinity;
     for (const { delays } of this.#all()) firstMs = Math.min(firstMs, delays.wakeMinMs);
     return firstMs;
   }
 
-  /** No message in them wakes after this; -Infinity when there is none. */
+  /** No message in the pages wakes after this time, ms; -Infinity when there is none. */
   get lastMs(): number {
     let lastMs = -Infinity;
     for (const { delays } of this.#all()) lastMs = Math.max(lastMs, delays.wakeMaxMs);
@@ -69,7 +69,7 @@ export class RetryPages {
     if (this.#loading !== null) yield this.#loading;
   }
 
-  /** Nothing that is on its way into memory wakes before this. */
+  /** No message of a page that is being read, or is about to be, wakes before this time, ms. */
   get expectedMs(): number {
     const expectedMs = this.#loading?.delays.wakeMinMs ?? Infinity;
     const next = this.#stored.at(-1);
@@ -77,7 +77,7 @@ export class RetryPages {
     return isNear ? Math.min(expectedMs, next.delays.wakeMinMs) : expectedMs;
   }
 
-  /** A page has been written, or was there before the node started. */
+  /** Adds a page that has been written, or was on disk before the node started. */
   add(page: Page): void {
     const delays = page.place.delays!;
     this.#insert({ page, delays, readAtMs: delays.wakeMinMs - this.#parts.pages.leadMs });
@@ -95,7 +95,7 @@ export class RetryPages {
     this.#stored.splice(low, 0, stored);
   }
 
-  /** Gives up every page. */
+  /** Drops every page. */
   clear(): void {
     for (const { page } of this.#all()) this.#parts.pages.drop(page);
     this.#stored = [];
@@ -124,7 +124,7 @@ export class RetryPages {
   }
 
   #ended(stored: StoredPage, hasFailed: boolean): void {
-    // It may have been given up meanwhile.
+    // The pages may have been cleared meanwhile.
     if (this.#loading !== stored) return;
     this.#loading = null;
     if (hasFailed) {

@@ -1,41 +1,41 @@
 // Finds the delayed messages of a queue that are due first, in steps of bounded work: there may be
-// millions, and nobody is to wait while an operator looks. It goes through the node's table row by row
-// and keeps the earliest; what comes or goes meanwhile may be missed, what has gone is not shown.
-// Management asks within turns.
+// millions, and clients must not wait while an operator looks. It reads the node's table row by row and
+// keeps the earliest messages. A message that arrives meanwhile may be missed; the caller leaves out
+// messages that have left. Management calls it within turns.
 
 import type { DelayedTable } from "./delayed_table.ts";
 import type { RetryQueue } from "./delayed.ts";
 
-/** A message that was found, if it is still in its row. */
+/** A message that was found, as long as it is still in its row. */
 export interface FoundRetry {
   readonly row: number;
   readonly dueMs: number;
-  /** Names the delay; the row has another number when the message has gone. */
+  /** Number of the delay. The row has another number when the message has left. */
   readonly number: number;
 }
 
-/** The order in which delayed messages come back. */
+/** Compares by the order in which delayed messages go back. */
 export function compareRetries(a: FoundRetry, b: FoundRetry): number {
   return a.dueMs - b.dueMs || a.number - b.number;
 }
 
-/** One look through the table for the earliest messages of one queue. */
+/** One pass over the table for the earliest messages of one queue. */
 export class RetryScan {
   readonly #table: DelayedTable;
   readonly #delayed: RetryQueue;
   readonly #countMax: number;
-  /** A heap whose first is the latest of those that are kept. */
+  /** A heap whose first element is the latest of the messages kept. */
   readonly #kept: FoundRetry[] = [];
   #row = 0;
 
-  /** Looks for the first `countMax`. */
+  /** Starts a pass that keeps the first `countMax` messages. */
   constructor(table: DelayedTable, delayed: RetryQueue, countMax: number) {
     this.#table = table;
     this.#delayed = delayed;
     this.#countMax = countMax;
   }
 
-  /** Looks at up to `rowsMax` more rows; whether that was the last of them. */
+  /** Looks at up to `rowsMax` more rows. Returns true after the last row. */
   step(rowsMax: number): boolean {
     const table = this.#table;
     const end = Math.min(table.rowEnd, this.#row + rowsMax);
@@ -45,7 +45,7 @@ export class RetryScan {
     return this.#row >= table.rowEnd;
   }
 
-  /** What was found, in no order. */
+  /** The messages found, in no particular order. */
   get found(): FoundRetry[] {
     return this.#kept;
   }

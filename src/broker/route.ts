@@ -1,42 +1,45 @@
-// What one act of routing reads and writes: the message as exchanges see it, and the reusable list of
-// queues it goes to. Publishers and dead-lettering own a RouteResult each and hand it to
-// VHost.route(); nothing here stores a message or decides what happens to it.
+// The input and output of routing: the message as exchanges see it, and the reusable list of queues
+// that it goes to. Publishers and dead-lettering each own a RouteResult and pass it to VHost.route().
+// Nothing here stores a message or decides what happens to it.
 
 import type { FieldTable } from "../amqp/field_value.ts";
 import type { Binding, BindingList } from "./binding.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Queue } from "./queue.ts";
 
-/** A message as far as exchanges look at it. */
+/** The parts of a message that exchanges look at. */
 export interface RouteMessage {
-  /** The routing key it was published with. */
+  /** The routing key of the publish. */
   readonly routingKey: string;
-  /** Keys of its `CC` and `BCC` headers, which route in addition; null without any. */
+  /** Keys of its `CC` and `BCC` headers, by which it is routed in addition; null when there are none. */
   readonly extraKeys: readonly string[] | null;
   /** Its headers, decoded when a headers exchange first asks for them. */
   headers(): FieldTable | null;
 }
 
 /**
- * The queues a message goes to, each once. Reused: `reset`, then one or more `VHost.route` calls,
- * then read `queues[0, count)`; what stands behind `count` is left over from earlier messages.
+ * The queues that a message goes to, each once. To reuse it, call `reset`, then `VHost.route` one or
+ * more times, then read `queues[0, count)`. Elements from `count` on are left over from earlier
+ * messages.
  */
 export class RouteResult {
-  /** The queues found; only the first `count` are meant. */
+  /** The queues found; only the first `count` are valid. */
   readonly queues: Queue[] = [];
   /** How many queues were found. */
   count = 0;
-  /** Whether the same key at the same topology always gives these queues. */
+  /** Whether the same key always leads to these queues while the topology stays the same. */
   isCacheable = true;
-  /** Marks the queues already in this result, see `Queue.routeStamp`; 0 before the first route. */
+  /**
+   * Marks the queues that are already in this result; see `Queue.routeStamp`. 0 before the first route.
+   */
   stamp = 0;
-  /** Exchanges still to be looked at; only the first `exchangeCount` are meant. */
+  /** Exchanges still to be passed; only the first `exchangeCount` are valid. */
   readonly exchanges: Exchange[] = [];
-  /** How many exchanges one `VHost.route` call has come across. */
+  /** How many exchanges one `VHost.route` call has found. */
   exchangeCount = 0;
-  /** Marks the exchanges already in `exchanges`, see `Exchange.visitStamp`. */
+  /** Marks the exchanges that are already in `exchanges`; see `Exchange.visitStamp`. */
   visitStamp = 0;
-  /** Bindings and queues matched so far, those found before included. */
+  /** Bindings and queues matched so far, repeated ones included. */
   matchCount = 0;
 
   /** Forgets the queues of the last message. */
@@ -47,7 +50,7 @@ export class RouteResult {
     this.matchCount = 0;
   }
 
-  /** Adds a queue unless it is there already. */
+  /** Adds a queue unless it is in the result already. */
   addQueue(queue: Queue): void {
     this.matchCount += 1;
     if (queue.routeStamp === this.stamp) return;
@@ -55,7 +58,7 @@ export class RouteResult {
     this.queues[this.count++] = queue;
   }
 
-  /** Adds an exchange to be looked at unless this message passed it already. */
+  /** Adds an exchange to be passed, unless this message has passed it already. */
   addExchange(exchange: Exchange): void {
     this.matchCount += 1;
     if (exchange.visitStamp === this.visitStamp) return;

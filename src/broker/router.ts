@@ -1,6 +1,6 @@
-// From a message and the exchange it was published to, to the queues it goes to: follows bindings
-// between exchanges and alternate exchanges one after another, each exchange once per message, so
-// cycles end and nothing recurses. Called by publishers and dead-lettering through VHost.route().
+// Finds the queues that a message goes to from the exchange it was published to. It follows bindings
+// between exchanges and alternate exchanges, each exchange once per message, so cycles end and nothing
+// recurses. Publishers and dead-lettering call it through VHost.route().
 
 import type { Exchange } from "./exchange.ts";
 import type { RouteMessage, RouteResult } from "./route.ts";
@@ -37,7 +37,7 @@ export class Router {
     if (extraKeys !== null && exchange.behaviour.usesRoutingKey) {
       for (let i = 0; i < extraKeys.length; i++) table.match(extraKeys[i]!, message, result);
     }
-    // As in RabbitMQ, an exchange that led anywhere at all does not use its alternate.
+    // As in RabbitMQ, an exchange with any match does not use its alternate exchange.
     if (result.matchCount !== matchedBefore || exchange.alternate === null) return;
     const alternate = this.#exchanges.get(exchange.alternate);
     if (alternate !== undefined) result.addExchange(alternate);

@@ -1,6 +1,6 @@
-// What becomes of a delivered message when its channel settles it: gone, dead-lettered, delayed or back
-// in its place (docs/automatic-retries.md "What is retried"). One per queue, called by unacked.ts; the
-// queue does what is decided here.
+// Decides what happens to a delivered message when its channel settles it: it is removed,
+// dead-lettered, delayed or requeued at its position (docs/automatic-retries.md "What is retried").
+// Each queue has one; unacked.ts calls it, and the queue carries out the decision.
 
 import {
   ENTRY_COUNT_MASK,
@@ -12,7 +12,7 @@ import { emptyView } from "../store/views.ts";
 import type { Queue } from "./queue.ts";
 import { CAUSE_NACK, CAUSE_REJECT, DELAYS, reactionTo, SPENDS } from "./retry.ts";
 
-/** Settles deliveries of one queue. `entry` is always what the message was delivered with. */
+/** Settles deliveries of one queue. `entry` is always the one with which the message was delivered. */
 export class Settlement {
   readonly #queue: Queue;
   readonly #view: RecordView = emptyView();
@@ -21,21 +21,24 @@ export class Settlement {
     this.#queue = queue;
   }
 
-  /** Done with: the message is gone. */
+  /** Settles an acked message: it is removed. */
   acked(ref: number, position: number, entry: number): void {
     this.#queue.stats.ack++;
     this.#observeAttempts(entry);
     this.#queue.drop(ref, position, "acked");
   }
 
-  /** Rejected for good. */
+  /** Settles a message that was rejected without requeue: it is dead-lettered or dropped. */
   rejected(ref: number, position: number, entry: number): void {
     this.#queue.stats.reject++;
     this.#observeAttempts(entry);
     this.#queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "rejected");
   }
 
-  /** Comes back for one of the causes of retry.ts. Expiry goes first, then the limit, then the delay. */
+  /**
+   * Settles a message that is returned for a cause of retry.ts. Expiry is checked first, then the
+   * delivery limit, then the delay.
+   */
   returned(ref: number, position: number, entry: number, cause: number): void {
     const queue = this.#queue;
     const { store, nowMs, metrics } = queue.broker;

@@ -1,23 +1,25 @@
-// The dead letters of one queue that wait to be published, first come first served, and the reads of those
-// that are on a disk alone: several are under way at a time, so that a backlog is not read one by one.
-// DeadLetters has one for each queue that gives messages up and decides whose turn it is.
+// The dead letters of one queue that wait to be published, in order, and the reads of those that are
+// only on disk. Several reads run at a time, so that a backlog is not read one by one. DeadLetters has
+// one for each queue with dead letters and decides which queue is next.
 
 import type { ReadWaiter, RecordView, Store } from "../store/port.ts";
 import { emptyView } from "../store/views.ts";
 import type { DeadLetterReason } from "./dead_letters.ts";
 import type { Queue } from "./queue.ts";
 
-// How much of one queue is read at a time: many small ones, or at least one that is larger.
+// Letters of one queue that are read at a time.
 const READS_MAX = 16;
 const READ_BYTES_MAX = 1024 * 1024;
-// A list is made shorter when so many letters at its beginning are gone.
+// The array is shortened when this many letters at its beginning are done, if they are half of it.
 const GONE_MAX = 4096;
 
-/** Decided in this turn: a crash forgets it unless it is published or entered before the turn's commit. */
+/**
+ * Decided in this turn: a crash forgets the letter unless it is published or entered before the commit.
+ */
 export const LETTER_FRESH = 0;
-/** The store knows that the message is on its way. */
+/** The store knows that the message is being dead-lettered. */
 export const LETTER_ENTERED = 1;
-/** Published, or lost. */
+/** The letter is published or lost. */
 export const LETTER_DONE = 2;
 
 /** A message on its way to a dead-letter exchange. */
@@ -26,18 +28,21 @@ export interface DeadLetter {
   ref: number;
   /** Position in the queue; -1 when the message was refused and never stood in it. */
   position: number;
-  /** As the message waited; with ENTRY_UNSPENT if it was out, since that delivery is not counted. */
+  /**
+   * The entry of the waiting message, with ENTRY_UNSPENT if it was unacked, because that delivery is
+   * not counted.
+   */
   entry: number;
   reason: DeadLetterReason;
   /** One of `LETTER_*`. */
   state: number;
 }
 
-/** What became of the oldest letter of a queue after it had to be read. */
+/** Receives the result when the oldest letter of a queue had to be read. */
 export interface LetterReads {
-  /** It is in memory. */
+  /** The oldest letter is in memory. */
   firstArrived(letters: SourceLetters): void;
-  /** It cannot be read. */
+  /** The oldest letter cannot be read. */
   firstFailed(letters: SourceLetters, error: Error): void;
 }
 
@@ -60,7 +65,7 @@ export class SourceLetters {
     return this.#letters.length - this.#next;
   }
 
-  /** The oldest; there must be one. */
+  /** The oldest letter; there must be one. */
   get first(): DeadLetter {
     return this.#letters[this.#next]!;
   }
@@ -69,7 +74,7 @@ export class SourceLetters {
     this.#letters.push(letter);
   }
 
-  /** The oldest is done with. */
+  /** Removes the oldest letter. */
   shift(): void {
     this.#next++;
     if (this.#next === this.#letters.length) {
@@ -81,7 +86,7 @@ export class SourceLetters {
     }
   }
 
-  /** The oldest is not in memory: asks for it and for some of those behind it. */
+  /** Called when the oldest letter is not in memory: requests it and some of those after it. */
   read(): void {
     const letters = this.#letters;
     const end = Math.min(letters.length, this.#next + READS_MAX);
@@ -106,7 +111,7 @@ export class SourceLetters {
       readArrived: () => {
         if (isFirst()) this.#reads.firstArrived(this);
       },
-      // One that is not the oldest is asked for again when it is.
+      // A letter that is not the oldest is requested again when it is.
       readFailed: (error) => {
         if (isFirst()) this.#reads.firstFailed(this, error);
       },

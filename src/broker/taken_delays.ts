@@ -1,11 +1,11 @@
-// What a retry queue held when it was purged: rows of the node's table that nobody asks for any more and
-// whose records are still to be released. RetryQueue makes one, the store works it off piece by piece, so
-// that millions of delayed messages do not make one long turn.
+// The messages of a retry queue that was purged: rows of the node's table that no queue uses any more
+// and whose records must still be released. RetryQueue makes one; the store releases the records piece
+// by piece, so that millions of delayed messages do not make one long turn.
 
 import type { TakenMessages } from "../store/port.ts";
 import type { DelayedTable } from "./delayed_table.ts";
 
-// A look at a row that is another's costs little beside the release of a message.
+// Rows looked at per message to release: looking at a row of another owner costs little.
 const LOOKS_PER_MESSAGE = 8;
 
 /** The former messages of a retry queue. */
@@ -18,8 +18,7 @@ export class TakenDelays implements TakenMessages {
   #next = 0;
 
   /**
-   * Everything in the table that is `owner`'s, who enters nothing more: all messages but those in pages,
-   * for which nobody looks here.
+   * Takes all rows of `owner`, which adds no more. Messages in pages have no row and are only counted.
    */
   constructor(
     table: DelayedTable,

@@ -1,10 +1,10 @@
-// Timers for things that have one at a time: a queue's next expiry, an idle queue's end. They share one
-// group of the scheduler, and each is told at most once per setting. Retry delays do not pass here
-// (see delayed.ts); nothing here reads a clock.
+// Timers for owners that need one at a time: the next expiry of a queue, the end of an idle queue. They
+// share one group of the scheduler, and each fires at most once per setting. Retry delays have timers
+// of their own (delayed.ts); nothing here reads a clock.
 
 import type { Scheduler } from "../schedule/scheduler.ts";
 
-/** One timer that can be set, moved and stopped; stopped, it costs the scheduler nothing. */
+/** One timer that can be set, moved and stopped. A stopped timer costs the scheduler nothing. */
 export class Timer {
   /** When it will fire, broker time in ms; Infinity while stopped. */
   dueMs = Infinity;
@@ -18,7 +18,7 @@ export class Timer {
     this.#callback = callback;
   }
 
-  /** Fires at `dueMs` in place of any time set before; Infinity stops it. */
+  /** Sets the timer to `dueMs`, in place of any earlier setting; Infinity stops it. */
   set(dueMs: number): void {
     if (dueMs === this.dueMs) return;
     this.stop();
@@ -28,12 +28,12 @@ export class Timer {
     this.#handle = this.#timers.scheduler.insert(this.#timers.group, dueMs, this.#index);
   }
 
-  /** Fires at `dueMs` unless it would fire earlier anyway. */
+  /** Sets the timer to `dueMs` unless it already fires earlier. */
   setEarlier(dueMs: number): void {
     if (dueMs < this.dueMs) this.set(dueMs);
   }
 
-  /** Does not fire until it is set again. */
+  /** Stops the timer until it is set again. */
   stop(): void {
     if (this.dueMs === Infinity) return;
     this.#timers.scheduler.cancel(this.#handle);
@@ -41,7 +41,7 @@ export class Timer {
     this.dueMs = Infinity;
   }
 
-  /** Called by {@link Timers} when the time has come. */
+  /** Called by {@link Timers} when the timer is due. */
   fire(): void {
     this.#timers.leave(this.#index);
     this.dueMs = Infinity;
@@ -61,19 +61,19 @@ export class Timers {
     this.group = scheduler.openGroup((index) => this.#running[index]!.fire());
   }
 
-  /** A stopped timer. */
+  /** Returns a new, stopped timer. */
   make(callback: () => void): Timer {
     return new Timer(this, callback);
   }
 
-  /** Gives a running timer the number under which the scheduler knows it. */
+  /** Gives a running timer the index under which the scheduler knows it. */
   enter(timer: Timer): number {
     const index = this.#freeIndexes.pop() ?? this.#running.length;
     this.#running[index] = timer;
     return index;
   }
 
-  /** Takes the number back. */
+  /** Takes the index back. */
   leave(index: number): void {
     this.#running[index] = null;
     this.#freeIndexes.push(index);

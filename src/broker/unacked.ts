@@ -1,6 +1,6 @@
-// What one channel has been given and not settled: delivery tags in rising order with what the broker
-// needs to take each message back. The session enters deliveries and settles tags; the table tells the
-// queues, frees prefetch and never writes a frame. Flat arrays, no object per message.
+// The unsettled deliveries of one channel: delivery tags in rising order, with the data that the broker
+// needs to take each message back. The session enters deliveries and settles tags. The table tells the
+// queues and frees prefetch, and never writes a frame. Flat arrays, no object per message.
 
 import { assert } from "../lib/assert.ts";
 import type { Consumer } from "./consumer.ts";
@@ -17,15 +17,15 @@ export const NACK: number = CAUSE_NACK;
 
 /** Unacked deliveries of one channel. */
 export class Unacked {
-  /** Deliveries not settled yet; those a transaction holds are included. */
+  /** Number of unsettled deliveries, those that a transaction holds included. */
   count = 0;
-  /** How many of them went to consumers: what a channel's prefetch counts. */
+  /** Number of unsettled deliveries to consumers, which a channel's prefetch counts. */
   consumerCount = 0;
   #head = 0;
   #tail = 0;
   #tags = new Float64Array(CAPACITY_MIN);
   #positions = new Float64Array(CAPACITY_MIN);
-  /** Body reference; 0 = settled. */
+  /** Body reference; 0 means settled. */
   #refs = new Uint32Array(CAPACITY_MIN);
   #entries = new Uint32Array(CAPACITY_MIN);
   #bodyBytes = new Uint32Array(CAPACITY_MIN);
@@ -54,7 +54,10 @@ export class Unacked {
     consumer.unackedCount++;
   }
 
-  /** Acks a tag, or all up to it (tag 0: all there are); false when the tag is unknown. */
+  /**
+   * Acks a tag, or all up to it; tag 0 with `multiple` means all. Returns false when the tag is
+   * unknown.
+   */
   ack(tag: number, multiple: boolean): boolean {
     const last = this.#lastOf(tag, multiple);
     if (last < 0) return tag === 0 && multiple;
@@ -65,7 +68,10 @@ export class Unacked {
     return true;
   }
 
-  /** Rejects a tag, or all up to it, for {@link REJECT} or {@link NACK}; false when it is unknown. */
+  /**
+   * Rejects a tag, or all up to it, for {@link REJECT} or {@link NACK}. Returns false when the tag is
+   * unknown.
+   */
   reject(tag: number, multiple: boolean, requeue: boolean, cause: number): boolean {
     const last = this.#lastOf(tag, multiple);
     if (last < 0) return tag === 0 && multiple;
@@ -77,8 +83,8 @@ export class Unacked {
   }
 
   /**
-   * Gives everything back, for CAUSE_RECOVER or CAUSE_CLOSE (retry.ts). A recover leaves what a
-   * transaction holds where it is; a close takes that back too.
+   * Returns all messages to their queues, for CAUSE_RECOVER or CAUSE_CLOSE (retry.ts). A recover leaves
+   * messages that a transaction holds; a close returns them too.
    */
   requeueAll(cause: number, includesHeld: boolean): void {
     for (let index = this.#head; index < this.#tail; index++) {
@@ -90,8 +96,8 @@ export class Unacked {
   }
 
   /**
-   * Hides a tag, or all up to it, from further settling and appends the tags to `into`; false when
-   * the tag is unknown, also because a transaction holds it already.
+   * Holds a tag, or all up to it, for a transaction and appends the tags to `into`; held tags cannot be
+   * settled. Returns false when the tag is unknown or a transaction holds it already.
    */
   holdForTx(tag: number, multiple: boolean, into: number[]): boolean {
     const last = this.#lastOf(tag, multiple);
@@ -104,7 +110,7 @@ export class Unacked {
     return true;
   }
 
-  /** Makes held tags settleable again, at rollback or just before they are settled at commit. */
+  /** Releases held tags, at rollback or just before they are settled at commit. */
   releaseTx(tags: readonly number[]): void {
     for (const tag of tags) {
       const index = this.#indexOf(tag);
@@ -112,7 +118,7 @@ export class Unacked {
     }
   }
 
-  // Index of the last entry that the tag means, -1 when there is none to settle.
+  // Returns the index of the last entry that the tag names; -1 when none can be settled.
   #lastOf(tag: number, multiple: boolean): number {
     if (tag === 0 && multiple) return this.count === 0 ? -1 : this.#tail - 1;
     const index = this.#indexOf(tag);
@@ -121,7 +127,8 @@ export class Unacked {
 
   #indexOf(tag: number): number {
     if (this.count === 0) return -1;
-    // Tags are dense unless settled ones were squeezed out, so the first guess nearly always hits.
+    // Tags are dense unless settled ones were removed by #makeRoom, so the first guess is nearly always
+    // right.
     const guess = this.#head + (tag - this.#tags[this.#head]!);
     if (guess >= this.#head && guess < this.#tail && this.#tags[guess] === tag) {
       return this.#refs[guess] === 0 ? -1 : guess;
@@ -151,7 +158,7 @@ export class Unacked {
     const position = this.#positions[index]!;
     const entry = this.#entries[index]!;
     queue.unackedLeft(this.#bodyBytes[index]!);
-    // The table forgets the message first: what the queue does next may look at this channel.
+    // The table forgets the message first, because the queue's next step may look at this channel.
     this.#leave(index);
     if (requeue) queue.settlement.returned(ref, position, entry, cause);
     else queue.settlement.rejected(ref, position, entry);
@@ -179,7 +186,7 @@ export class Unacked {
     while (this.#refs[this.#head] === 0) this.#head++;
   }
 
-  // Squeezes settled entries out, and doubles the arrays when that does not free half of them.
+  // Removes settled entries, and doubles the arrays when that does not free half of them.
   #makeRoom(): void {
     let to = 0;
     for (let index = this.#head; index < this.#tail; index++) {

@@ -1,26 +1,26 @@
-// Delays that a crash could still take back: in which batch each one was entered, until the store has
-// decided it. Retries enter them, the broker has it look after every commit. What the disk refused
-// goes back to its queue at once (docs/storage.md "Errors of the disk"). Flat arrays, one group per
-// batch.
+// Delays that a crash could still undo: the batch of each one, until the store has decided about that
+// batch. Retries adds them, and the broker calls `look` after every commit. A delay that the disk
+// refused goes back to its queue at once (docs/storage.md "Errors of the disk"). Flat arrays, one group
+// per batch.
 
 import type { Store } from "../store/port.ts";
 
 const CAPACITY_MIN = 64;
-// Larger arrays are given up when they are empty.
+// Larger arrays are released when they are empty.
 const KEPT_CAPACITY_MAX = 65_536;
 
-/** What a store says of its batches. */
+/** The parts of a store that tell what became of its batches. */
 export type BatchDecisions = Pick<Store, "safeBatch" | "isFailed" | "isReadOnly">;
 
-/** Takes back what cannot be kept delayed. */
+/** Takes back messages whose delay could not be stored. */
 export interface DelayOwner {
-  /** The delay was not stored; nothing happens if it has ended meanwhile. */
+  /** Ends a delay that was not stored; does nothing if it has ended meanwhile. */
   undelay(number: number, row: number): void;
 }
 
 interface Batch {
   readonly number: number;
-  /** Slot behind its last delay. */
+  /** The slot after its last delay. */
   end: number;
   isDone: boolean;
 }
@@ -31,21 +31,21 @@ export class UnsafeDelays {
   #rows = new Uint32Array(CAPACITY_MIN);
   #owners: DelayOwner[] = [];
   #batches: Batch[] = [];
-  /** First slot of the first batch; those before it are free. */
+  /** First slot of the first batch; the slots before it are free. */
   #start = 0;
   #end = 0;
 
-  /** How many there are. */
+  /** Number of delays. */
   get count(): number {
     return this.#end - this.#start;
   }
 
-  /** Number of the first of them; Infinity when there is none. */
+  /** Number of the first delay; Infinity when there is none. */
   get firstNumber(): number {
     return this.count === 0 ? Infinity : this.#numbers[this.#start]!;
   }
 
-  /** A delay was entered into the open batch: its number, and its row in the table of delayed messages. */
+  /** Adds a delay of the open batch, with its number and its row in the table of delayed messages. */
   add(openBatch: number, owner: DelayOwner, number: number, row: number): void {
     if (this.#end === this.#numbers.length) this.#makeRoom();
     const slot = this.#end++;
@@ -57,13 +57,13 @@ export class UnsafeDelays {
     else this.#batches.push({ number: openBatch, end: this.#end, isDone: false });
   }
 
-  /** Forgets what is safe and has what was refused undelayed. */
+  /** Forgets the delays that are safe and ends those that were refused. */
   look(store: BatchDecisions): void {
     if (this.#batches.length === 0) return;
     const { safeBatch } = store;
     let slot = this.#start;
     for (const batch of this.#batches) {
-      // Behind a batch that is not decided there may be one that the disk has refused.
+      // A batch that the disk has refused may follow one that is not decided.
       if (!batch.isDone && store.isFailed(batch.number)) this.#undelay(slot, batch);
       slot = batch.end;
       if (batch.number > safeBatch && !store.isReadOnly) break;
@@ -93,7 +93,7 @@ export class UnsafeDelays {
     if (this.#numbers.length > KEPT_CAPACITY_MAX) this.#resize(CAPACITY_MIN);
   }
 
-  // Moves everything to the front, into arrays twice as long if that frees less than half of them.
+  // Moves all delays to the front, into arrays twice as long if that frees less than half of them.
   #makeRoom(): void {
     const start = this.#start;
     this.#numbers.copyWithin(0, start, this.#end);

@@ -1,17 +1,17 @@
 // Who may log in: the configured users, their passwords and their tags. The handshake of a connection
-// and the HTTP API ask it; it never knows where a user comes from. What a tag allows over HTTP is decided
-// there.
+// and the HTTP API call it; it never knows from where a user connects. The HTTP API decides what a tag
+// allows there.
 
 import { bytesEqual } from "../lib/bytes.ts";
 import { encodeText } from "../lib/text.ts";
 
-/** A user as it is configured. */
+/** A user of the configuration. */
 export interface UserConfig {
   readonly name: string;
   readonly password: string;
-  /** RabbitMQ's tags: what the user may do over HTTP, and as whom it may publish. */
+  /** RabbitMQ's tags: they decide what the user may do over HTTP and under whose name it may publish. */
   readonly tags: readonly string[];
-  /** Whether logins from another machine are refused, as RabbitMQ does for guest. */
+  /** Whether logins from other machines are refused, as RabbitMQ does for guest. */
   readonly loopbackOnly: boolean;
 }
 
@@ -35,7 +35,7 @@ interface Account {
   readonly password: Uint8Array;
 }
 
-/** The tag of users who may publish in the name of others. */
+/** The tag of users who may publish under the name of others. */
 const IMPERSONATOR = "impersonator";
 
 /** Whether a user may put this name into the `user_id` of a message. */
@@ -47,7 +47,7 @@ export function mayClaim(user: User, name: string | undefined): boolean {
 export class Users {
   readonly #accounts = new Map<string, Account>();
 
-  /** Takes the users of a configuration; names are unique there. */
+  /** Takes the users of a configuration, whose names are unique. */
   constructor(list: readonly UserConfig[]) {
     for (const { name, password, tags, loopbackOnly } of list) {
       const user = { name, tags: [...tags], loopbackOnly };
@@ -55,7 +55,9 @@ export class Users {
     }
   }
 
-  /** The user with this name and password, or null; whether the peer is local is the caller's to ask. */
+  /**
+   * Returns the user with this name and password, or null. The caller checks whether the peer is local.
+   */
   authenticate(name: string, password: Uint8Array | string): User | null {
     const given = typeof password === "string" ? encodeText(password) : password;
     const account = this.#accounts.get(name);
@@ -63,7 +65,10 @@ export class Users {
     return isSameSecret(account.password, given) ? account.user : null;
   }
 
-  /** Why a login with this name was refused, for the log: the client is not told. */
+  /**
+   * Returns why a login with this name was refused. The text is for the log only; the client does not
+   * see it.
+   */
   refusalOf(name: string, isLocal: boolean): string {
     const account = this.#accounts.get(name);
     if (account === undefined) return "there is no such user";
@@ -76,13 +81,14 @@ export class Users {
     return this.#accounts.has(name);
   }
 
-  /** Everyone, in the order of the configuration. */
+  /** All users, in the order of the configuration. */
   list(): User[] {
     return [...this.#accounts.values()].map((account) => account.user);
   }
 }
 
-// Takes the same time wherever the first difference is, so that nothing can be learnt by measuring.
+// Takes the same time wherever the first difference is, so that an attacker learns nothing by
+// measuring.
 function isSameSecret(secret: Uint8Array, given: Uint8Array): boolean {
   if (secret.length !== given.length) return bytesEqual(secret, given);
   let difference = 0;
@@ -90,7 +96,7 @@ function isSameSecret(secret: Uint8Array, given: Uint8Array): boolean {
   return difference === 0;
 }
 
-/** Whether a peer's address is this machine's own: `127.0.0.0/8`, `::1`. */
+/** Whether an address is local to this machine: `127.0.0.0/8`, `::1`. */
 export function isLoopback(host: string): boolean {
   return host === "::1" || host === "localhost" || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(host);
 }

@@ -1,6 +1,6 @@
-// A virtual host: its exchanges, queues and bindings, and everything clients and management may do to
-// them. One facade over the registries, the bindings and the router. Refusals are ChannelErrors with
-// RabbitMQ's texts; the session adds which method is to blame.
+// A virtual host: its exchanges, queues and bindings, and all operations of clients and management on
+// them. It is one facade over the registries, the bindings and the router. Refusals are ChannelErrors
+// with RabbitMQ's texts; the session adds the method that caused them.
 
 import type { FieldTable } from "../amqp/field_value.ts";
 import { EMPTY_TABLE } from "../amqp/field_value.ts";
@@ -26,7 +26,7 @@ import { Router } from "./router.ts";
 export type { ExchangeSpec, Owner, QueueSpec } from "./names.ts";
 export type { DeleteConditions } from "./queue_registry.ts";
 
-/** What queue.bind and queue.unbind name. */
+/** The arguments of queue.bind and queue.unbind. */
 export interface QueueBinding {
   readonly queue: string;
   readonly exchange: string;
@@ -34,7 +34,7 @@ export interface QueueBinding {
   readonly args: FieldTable;
 }
 
-/** What exchange.bind and exchange.unbind name. */
+/** The arguments of exchange.bind and exchange.unbind. */
 export interface ExchangeBinding {
   readonly destination: string;
   readonly source: string;
@@ -56,14 +56,16 @@ export interface BindingInfo {
 export class VHost {
   readonly broker: Broker;
   readonly name: string;
-  /** Grows at every change that can change a route; routes found before it grew are worthless. */
+  /**
+   * Rises with every change that can change a route. A route found at a lower epoch is not used again.
+   */
   topologyEpoch = 0;
   readonly #queues: QueueRegistry;
   readonly #bindings: Bindings;
   readonly #exchanges: ExchangeRegistry;
   readonly #router: Router;
 
-  /** Creates a vhost with the exchanges every vhost has. */
+  /** Creates a vhost with the predeclared exchanges. */
   constructor(broker: Broker, name: string) {
     this.broker = broker;
     this.name = name;
@@ -73,22 +75,22 @@ export class VHost {
     this.#router = new Router(this.#exchanges.all);
   }
 
-  /** The queues by name; internal retry queues are views and not among them. */
+  /** The queues by name, without internal retry queues, which are views. */
   get queues(): ReadonlyMap<string, Queue> {
     return this.#queues.all;
   }
 
-  /** The exchanges by name, the default one under the empty name. */
+  /** The exchanges by name; the default exchange has the empty name. */
   get exchanges(): ReadonlyMap<string, Exchange> {
     return this.#exchanges.all;
   }
 
-  /** How many bindings were made; those of the default exchange are implied and not counted. */
+  /** Number of bindings, without the implied ones of the default exchange. */
   get bindingCount(): number {
     return this.#bindings.count;
   }
 
-  /** Sums a count over all vhosts of the node, for limits that hold for the node. */
+  /** Returns the sum of a count over all vhosts of the node, for limits of the node. */
   countInNode(countOf: (vhost: VHost) => number): number {
     let count = 0;
     for (const vhost of this.broker.vhosts.values()) count += countOf(vhost);
@@ -109,7 +111,7 @@ export class VHost {
     return this.#exchanges.lookup(stripped);
   }
 
-  /** exchange.delete; of an exchange that is not there it is nothing. */
+  /** exchange.delete; does nothing when the exchange does not exist. */
   deleteExchange(name: string, ifUnused: boolean): void {
     this.#exchanges.delete(name, ifUnused);
   }
@@ -121,12 +123,12 @@ export class VHost {
     return this.#queues.declare(spec, owner);
   }
 
-  /** Makes a durable queue that was there before the node started, under its old id. */
+  /** Restores a durable queue from before the node started, under its old id. */
   restoreQueue(spec: QueueSpec, id: number): Queue {
     return this.#queues.restore(spec, id);
   }
 
-  /** Makes what is left of a queue that was deleted before the node started. */
+  /** Restores a queue that was deleted before the node started, for its dead letters. */
   restoreDeletedQueue(spec: QueueSpec, id: number): Queue {
     return this.#queues.restoreDeleted(spec, id);
   }
@@ -138,25 +140,25 @@ export class VHost {
     return queue;
   }
 
-  /** The queue a client names in consume, get and the like. */
+  /** Returns the queue that a client names in consume, get and other methods. */
   accessQueue(name: string, owner: Owner): Queue {
     return this.#queues.access(name, owner);
   }
 
-  /** queue.delete: how many ready messages went with it; 0 for a queue that is not there. */
+  /** queue.delete. Returns how many ready messages were deleted; 0 for a queue that does not exist. */
   deleteQueue(name: string, conditions: DeleteConditions, owner: Owner): number {
     const queue = this.#queues.forDeletion(name, conditions, owner);
     return queue === null ? 0 : this.removeQueue(queue);
   }
 
-  /** queue.purge: how many messages are gone, delayed ones included. */
+  /** queue.purge. Returns how many messages were removed, delayed ones included. */
   purgeQueue(name: string, owner: Owner): number {
     return this.#queues.access(name, owner).purge();
   }
 
   /**
-   * Ends a queue for whatever reason: deletion, its last consumer, its expiry, its connection. Removing
-   * it twice is nothing. Says how many messages were ready.
+   * Removes a queue, for any reason: a delete, its last consumer, its expiry, its connection. Removing
+   * it twice does nothing. Returns how many messages were ready.
    */
   removeQueue(queue: Queue): number {
     if (this.#queues.all.get(queue.name) !== queue) return 0;
@@ -174,7 +176,7 @@ export class VHost {
 
   // --- bindings
 
-  /** queue.bind; a binding that exists is left alone. */
+  /** queue.bind; does nothing when the binding exists. */
   bindQueue(named: QueueBinding, owner: Owner): Binding {
     const { queue: queueName, exchange } = withNamesStripped(named);
     assertNotInternal(queueName, this.name);
@@ -184,7 +186,7 @@ export class VHost {
     return this.#bindings.add({ source, destination, type: "queue" }, routingOf(named));
   }
 
-  /** queue.unbind; a binding that is not there is nothing. */
+  /** queue.unbind; does nothing when the binding does not exist. */
   unbindQueue(named: QueueBinding, owner: Owner): void {
     const { queue: queueName, exchange } = withNamesStripped(named);
     assertNotInternal(queueName, this.name);
@@ -198,7 +200,7 @@ export class VHost {
     this.#unbind(binding);
   }
 
-  /** exchange.bind; a binding that exists is left alone. */
+  /** exchange.bind; does nothing when the binding exists. */
   bindExchange(named: ExchangeBinding): Binding {
     const { source, destination } = withEndsStripped(named);
     assertNotDefaultExchange(destination);
@@ -211,7 +213,7 @@ export class VHost {
     return this.#bindings.add(ends, routingOf(named));
   }
 
-  /** exchange.unbind; a binding that is not there is nothing. */
+  /** exchange.unbind; does nothing when the binding does not exist. */
   unbindExchange(named: ExchangeBinding): void {
     const { source: sourceName, destination: destinationName } = withEndsStripped(named);
     assertNotDefaultExchange(destinationName);
@@ -229,7 +231,7 @@ export class VHost {
     this.#exchanges.deleteAbandoned([binding.source]);
   }
 
-  /** Every binding, those that the default exchange implies first. */
+  /** All bindings; those that the default exchange implies come first. */
   *bindings(): Iterable<BindingInfo> {
     for (const queue of this.queues.values()) yield impliedBinding(queue.name);
     for (const exchange of this.exchanges.values()) {
@@ -246,9 +248,8 @@ export class VHost {
   // --- routing
 
   /**
-   * Appends the queues that a message published to `exchange` goes to, each once: through bindings
-   * between exchanges and alternate exchanges, cycles included. Allocates nothing unless headers are
-   * consulted.
+   * Appends the queues that a message published to `exchange` goes to, each once, through bindings
+   * between exchanges and alternate exchanges. Cycles end. Allocates nothing unless headers are read.
    */
   route(exchange: Exchange, message: RouteMessage, result: RouteResult): void {
     this.#router.route(exchange, message, result);

@@ -1,7 +1,7 @@
-// The history of a dead-lettered message in its headers: `x-death`, newest first, one entry per queue
-// and reason, and the first and last death beside it. Called by dead-lettering; pure, it only makes
-// new headers. Fields and their meaning are RabbitMQ 3.13's. Entries keep the bytes in which they came,
-// but for the fields that change.
+// The history of a dead-lettered message in its headers: `x-death`, newest first, with one entry per
+// queue and reason, and the headers for the first and last death. Dead-lettering calls it; it is pure
+// and only makes new headers. Fields and their meaning are those of RabbitMQ 3.13. Entries keep the
+// bytes in which they arrived, except for the fields that change.
 
 import { decodeFieldValue, writeFieldValue } from "../amqp/field_table.ts";
 import type { FieldTable, FieldValue, WholeNumber } from "../amqp/field_value.ts";
@@ -15,17 +15,17 @@ import { copyOfRange } from "../lib/bytes.ts";
 /** Why a message died. */
 export type DeathReason = "rejected" | "expired" | "maxlen" | "delivery_limit";
 
-/** One death as it happens. */
+/** A new death of a message. */
 export interface Death {
   readonly reason: DeathReason;
-  /** The queue it died in. */
+  /** The queue in which the message died. */
   readonly queue: string;
-  /** The exchange it was published to. */
+  /** The exchange that the message was published to. */
   readonly exchange: string;
-  /** Its routing key and those of its `CC` header; never those of `BCC`. */
+  /** The message's routing key and the keys of its `CC` header, but never those of `BCC`. */
   readonly routingKeys: readonly string[];
   readonly timeSeconds: number;
-  /** Its `expiration`, if it had one. */
+  /** The message's `expiration`, if it had one. */
   readonly originalExpiration: string | null;
 }
 
@@ -33,10 +33,10 @@ const X_DEATH = "x-death";
 const FIRST = ["x-first-death-queue", "x-first-death-reason", "x-first-death-exchange"] as const;
 const LAST = ["x-last-death-queue", "x-last-death-reason", "x-last-death-exchange"] as const;
 
-// A consumer's decision in the loop means that the loop is wanted.
+// A death by a decision of a consumer means that the loop is intended.
 const BREAKS_CYCLE: ReadonlySet<string> = new Set<DeathReason>(["rejected", "delivery_limit"]);
 
-// Type tag and length of a table or an array.
+// Bytes of the type tag and the length of a table or an array.
 const PREFIX_BYTES = 5;
 const X_DEATH_KEY = tableKey(X_DEATH);
 
@@ -50,7 +50,7 @@ interface Recorded {
   readonly field: TableField;
 }
 
-/** The headers of a message, null if it has none; entries of `x-death` keep the bytes they came in. */
+/** Returns the headers of a message, null if it has none. Entries of `x-death` keep their bytes. */
 export function headersWithDeaths(properties: RawProperties): FieldTable | null {
   const headers = properties.headers() ?? null;
   if (headers?.get(X_DEATH)?.tag !== "A") return headers;
@@ -88,15 +88,15 @@ function recordedOf(item: FieldValue): Recorded | null {
   return { queue, reason, count, field };
 }
 
-// Libraries that read timestamps as plain numbers write them back as integers; a consumer that
-// republishes with one of them has not lost its history.
+// Libraries that read timestamps as plain numbers write them back as integers. The history of a message
+// that a consumer republishes with such a library is kept.
 function withTimestamp(field: TableField): TableField {
   const seconds = integerOf(field.value.get("time"));
   if (seconds === undefined) return field;
   return withFields(field, new Map([["time", timestampField(seconds)]]));
 }
 
-// A publisher may have put anything there; what is not an entry is left out.
+// A publisher may have put anything into `x-death`. Items that are not valid entries are left out.
 function recordedDeaths(headers: FieldTable | null): Recorded[] {
   const field = headers?.get(X_DEATH);
   if (field?.tag !== "A") return [];
@@ -122,7 +122,7 @@ function firstEntry(death: Death): TableField {
   return { tag: "F", value: entry };
 }
 
-// As in RabbitMQ everything but the count stays as it was at the first such death.
+// As in RabbitMQ, all fields except the count stay as they were at the first such death.
 function repeatedEntry({ count, field }: Recorded): TableField {
   const isCountable = typeof count === "number" && count < Number.MAX_SAFE_INTEGER;
   return withFields(field, new Map([["count", longField(isCountable ? count + 1 : count)]]));
@@ -142,7 +142,7 @@ function setDeath(
   headers.set(names[2], textField(death.exchange));
 }
 
-/** The headers of a message after one more death. */
+/** Returns the headers of a message after one more death. */
 export function recordDeath(headers: FieldTable | null, death: Death): FieldTable {
   const earlier = recordedDeaths(headers);
   const repeated = earlier.find((recorded) => isSameDeath(recorded, death));
@@ -151,21 +151,21 @@ export function recordDeath(headers: FieldTable | null, death: Death): FieldTabl
   const entries: FieldValue[] = [newest, ...others.map(({ field }) => field)];
   const updated = new Map(headers ?? []);
   updated.set(X_DEATH, { tag: "A", value: entries });
-  // Without a history of its own a message has not died before, whatever its publisher says.
+  // A message without `x-death` has not died before, whatever other headers its publisher has set.
   const isKnown = earlier.length > 0 && FIRST.every((name) => updated.has(name));
   if (!isKnown) setDeath(updated, FIRST, death);
   setDeath(updated, LAST, death);
   return updated;
 }
 
-/** The headers of `after` that are not as they were in `before`: what has to be written anew. */
+/** Returns the headers of `after` that differ from `before`, which must be written anew. */
 export function changedHeaders(before: FieldTable | null, after: FieldTable): FieldTable {
   return new Map([...after].filter(([key, value]) => before?.get(key) !== value));
 }
 
 /**
- * The headers without as many of the oldest deaths as make them at least `excessBytes` smaller. The
- * newest stays; if it is too large by itself, it loses the routing keys that came from `CC`.
+ * Returns the headers without the oldest deaths, so that they are at least `excessBytes` smaller. The
+ * newest death stays; if it is too large by itself, it loses the routing keys that came from `CC`.
  */
 export function withoutOldestDeaths(headers: FieldTable, excessBytes: number): FieldTable {
   const field = headers.get(X_DEATH);
@@ -194,8 +194,8 @@ function withOneKey(entry: FieldValue): FieldValue {
 }
 
 /**
- * Whether delivering to `targetQueue` would close a loop that nobody asked for: the message died there
- * before, and since then no consumer rejected it or used up its deliveries.
+ * Whether delivering to `targetQueue` would close a loop that no consumer has asked for: the message
+ * died there before, and since then no consumer rejected it or used up its deliveries.
  * @param headers the headers after the present death was recorded
  */
 export function isCycle(headers: FieldTable, targetQueue: string): boolean {

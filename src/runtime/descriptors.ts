@@ -1,40 +1,40 @@
-// How many descriptors (sockets and files) the process may still open. Every accepted stream takes one
-// here first: when only a reserve is left, new streams are refused, so that those that are open, the
-// data files and the HTTP API go on. server.ts makes one; the net and http adapters ask it.
+// Counts the descriptors (sockets and files) that the process may still open. Every accepted stream
+// takes one here first. When only a reserve is left, new streams are refused, so that open streams, the
+// data files and the HTTP API keep working. server.ts makes one; the net and http adapters call it.
 
 import { readdirSync, readFileSync } from "node:fs";
 import type { Logger } from "../lib/logger.ts";
 
-/** The reserve is this part of all descriptors, within these bounds. */
+/** The reserve is this part of all descriptors, but at least RESERVE_MIN and at most RESERVE_MAX. */
 const RESERVE_SHARE = 1 / 8;
 const RESERVE_MIN = 16;
 const RESERVE_MAX = 256;
-/** HTTP may use this part of the reserve, so that people can look when AMQP is refused. */
+/** HTTP may use this part of the reserve, so that an operator can look while AMQP is refused. */
 const HTTP_SHARE = 1 / 2;
-/** This part of the reserve has to be free on top of it before the shortage is called over. */
+/** The shortage ends when this part of the reserve is free in addition to the reserve. */
 const OVER_SHARE = 1 / 4;
-/** What others than streams have open is looked up at most this often. */
+/** The open descriptors that are not streams are counted at most this often, ms. */
 const LOOK_MS = 1000;
 
-/** What a stream is for. */
+/** The protocol of a stream. */
 export type StreamKind = "amqp" | "http";
 
-/** Where the numbers come from. */
+/** The source of the numbers. */
 export interface DescriptorSource {
-  /** How many the process may have open; Infinity where that is not known. */
+  /** How many descriptors the process may have open; Infinity when that is not known. */
   readonly countMax: number;
-  /** How many are open now. */
+  /** Returns how many descriptors are open now. */
   openCount(): number;
   nowMs(): number;
 }
 
-/** Says who may have one more descriptor. */
+/** Decides whether one more stream may be opened. */
 export class Descriptors {
   readonly #source: DescriptorSource;
   readonly #logger: Logger;
   readonly #reserve: number;
   #streamCount = 0;
-  /** Descriptors that are no streams, when they were last looked up. */
+  /** Descriptors that were not streams when they were last counted. */
   #otherCount = 0;
   #lookedAtMs = -Infinity;
   #isShort = false;
@@ -52,7 +52,7 @@ export class Descriptors {
     return this.#isShort;
   }
 
-  /** Takes one for a stream; false when the stream is to be refused. */
+  /** Takes a descriptor for a stream. Returns false when the stream must be refused. */
   take(kind: StreamKind): boolean {
     if (this.#source.countMax === Infinity) return true;
     const isAdmitted = this.hasRoom(kind);
@@ -61,7 +61,7 @@ export class Descriptors {
     return isAdmitted;
   }
 
-  /** Whether one more stream of this kind would be taken. */
+  /** Whether one more stream of this kind would be accepted. */
   hasRoom(kind: StreamKind): boolean {
     this.#look();
     if (this.#isShort) this.#lookForEnd();
@@ -69,7 +69,7 @@ export class Descriptors {
     return !this.#isShort && this.#freeCount() > this.#reserve;
   }
 
-  /** A stream that had taken one is gone. */
+  /** Gives back the descriptor of a stream that has been closed. */
   give(): void {
     if (this.#source.countMax === Infinity) return;
     this.#streamCount--;
@@ -107,7 +107,7 @@ export class Descriptors {
 const LIMITS_FILE = "/proc/self/limits";
 const OPEN_FOLDER = "/proc/self/fd";
 
-/** The numbers of this process, where the operating system shows them. */
+/** Returns the numbers of this process, where the operating system shows them. */
 export function processDescriptors(): DescriptorSource {
   return { countMax: readCountMax(), openCount: readOpenCount, nowMs: () => performance.now() };
 }
@@ -118,17 +118,17 @@ function readCountMax(): number {
     readdirSync(OPEN_FOLDER);
     return line === null ? Infinity : Number(line[1]);
   } catch {
-    // Another system, or a runtime that may not look: then nobody is refused for this.
+    // On another system, or without the permission to look, no stream is refused for this reason.
     return Infinity;
   }
 }
 
 function readOpenCount(): number {
   try {
-    // One of them is the folder itself, while it is read.
+    // One of the entries is the folder itself, which is open while it is read.
     return readdirSync(OPEN_FOLDER).length - 1;
   } catch {
-    // Not even this one could be opened.
+    // No descriptor was left to open the folder.
     return Infinity;
   }
 }

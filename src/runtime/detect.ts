@@ -1,5 +1,6 @@
-// Finds out which runtime this is and loads its adapter, and only its adapter. main.ts and mod.ts call
-// it once. Bun is asked for first: test shims put a `Deno` object with nothing but `test` in it there.
+// Finds out which runtime the program runs on and loads the adapters of that runtime only. main.ts and
+// mod.ts call it once. Bun is checked first, because a test shim there provides a `Deno` object that
+// has nothing but `test`.
 
 import type { Runtime, RuntimeName } from "./port.ts";
 
@@ -9,14 +10,14 @@ interface RuntimeGlobals {
   process?: { versions?: { node?: string } };
 }
 
-/** Name of the runtime this program runs on. */
+/** Returns the name of the runtime that this program runs on. */
 export function detectRuntime(globals: object = globalThis): RuntimeName {
   const { Bun, Deno } = globals as RuntimeGlobals;
   if (Bun !== undefined) return "bun";
   return Deno?.version?.deno === undefined ? "node" : "deno";
 }
 
-/** Loads the adapters of the runtime this program runs on. */
+/** Loads the adapters of the runtime that this program runs on. */
 export function loadRuntime(): Promise<Runtime> {
   switch (detectRuntime()) {
     case "bun":

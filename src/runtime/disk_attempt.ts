@@ -1,9 +1,9 @@
-// One way from what a runtime throws when a file operation fails to the DiskError the store knows.
-// Called by everything in runtime/ that touches the data folder; it decides about no failure itself.
+// Turns errors that a runtime throws for a file operation into the store's DiskError. All code in
+// runtime/ that touches the data folder uses it. It handles no failure itself.
 
 import { DiskError } from "../store/file_system.ts";
 
-/** Does `operation`, and throws what it throws as a {@linkcode DiskError} about `path`. */
+/** Runs `operation` and rethrows its errors as {@linkcode DiskError} about `path`. */
 export function attempt<T>(path: string, operation: () => T): T {
   try {
     return operation();
@@ -12,7 +12,7 @@ export function attempt<T>(path: string, operation: () => T): T {
   }
 }
 
-/** Does `operation` unless the system refuses it with `code`; whether it was done. */
+/** Runs `operation`. Returns false when the system refuses it with `code`; other errors are thrown. */
 export function ignoring(code: string, operation: () => void): boolean {
   try {
     operation();
@@ -23,12 +23,14 @@ export function ignoring(code: string, operation: () => void): boolean {
   }
 }
 
-/** What a runtime threw about `path`, as the store knows it. */
+/** Returns the DiskError for an error that a runtime threw about `path`. */
 export function diskError(path: string, cause: unknown): DiskError {
   return cause instanceof DiskError ? cause : new DiskError(failureCode(cause), path, { cause });
 }
 
-/** The system's name of a failure, or the runtime's where a permission of its own refuses. */
+/**
+ * Returns the system's name of a failure, or the runtime's name when one of its permissions is missing.
+ */
 export function failureCode(cause: unknown): string {
   if (typeof cause !== "object" || cause === null) return "EIO";
   const { code, name } = cause as { code?: unknown; name?: unknown };

@@ -1,6 +1,6 @@
-// The disk port on real files, by node:fs, which Deno and Bun implement too. The store calls it for
-// the one data folder it was made for; nothing outside of that folder is ever touched. Writes, names
-// and recovery's reads happen at once, syncs and other reads call back; no promise is made for them.
+// The disk port on real files, through node:fs, which Deno and Bun implement too. The store uses it for
+// the one data folder it was made for; it touches nothing outside of that folder. Writes, renames and
+// the reads of recovery happen at once; syncs and other reads call back, without promises.
 
 import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -17,7 +17,7 @@ import {
 } from "../store/file_system.ts";
 import { attempt, diskError, failureCode, ignoring } from "./disk_attempt.ts";
 
-// Messages are nobody else's business; a group may be let in for backups.
+// Only the owner may write the messages; a group may read them for backups, and others have no access.
 const FOLDER_MODE = 0o750;
 const FILE_MODE = 0o640;
 
@@ -27,7 +27,7 @@ const OPEN_FLAGS: Readonly<Record<OpenMode, string>> = {
   readwrite: "r+",
 };
 
-/** Whether there is a folder at a path. @throws DiskError when that may not be known */
+/** Whether a path is a folder. @throws DiskError when that cannot be found out */
 export function isFolder(path: string): boolean {
   return attempt(path, () => fs.existsSync(path) && fs.statSync(path).isDirectory());
 }
@@ -38,8 +38,8 @@ export class FolderFileSystem implements FileSystem {
   readonly folder: string;
 
   /**
-   * Opens a data folder and makes it, and those above it, when it is not there.
-   * @throws DiskError when it cannot be made
+   * Opens a data folder. Creates it and its missing parents if needed.
+   * @throws DiskError when it cannot be created
    */
   constructor(folder: string) {
     this.folder = resolve(folder);
@@ -92,7 +92,7 @@ export class FolderFileSystem implements FileSystem {
   }
 
   removeLater(path: string, done: (error: DiskError | null) => void): void {
-    // Deno says undefined where Node and Bun say null.
+    // Deno passes undefined where Node and Bun pass null.
     fs.unlink(this.#absolute(path), (error: NodeJS.ErrnoException | null | undefined) => {
       done(!error || error.code === "ENOENT" ? null : diskError(path, error));
     });
@@ -123,7 +123,7 @@ export class FolderFileSystem implements FileSystem {
   }
 }
 
-/** One open file. Its descriptor lives until the last sync or read under way has ended. */
+/** One open file. Its descriptor stays open until the last pending sync or read has ended. */
 class FolderFile implements FileHandle {
   readonly path: string;
   readonly #descriptor: number;
@@ -147,14 +147,14 @@ class FolderFile implements FileHandle {
     try {
       while (at < end) {
         const written = fs.writeSync(this.#descriptor, bytes, at, end - at, offset + at - start);
-        // A system that takes nothing and names no reason would be asked forever.
+        // A system that writes nothing and reports no error would be tried forever.
         if (written === 0) throw new DiskError("EIO", this.path);
         at += written;
       }
     } catch (error) {
       throw diskError(this.path, error);
     } finally {
-      // A write of nothing extends nothing.
+      // A write of no bytes does not extend the file.
       if (at > start) this.#byteLength = Math.max(this.#byteLength, offset + at - start);
     }
   }
@@ -169,7 +169,7 @@ class FolderFile implements FileHandle {
     });
   }
 
-  // A removed file lives on without a name as long as it is open.
+  // A removed file exists without a name as long as it is open.
   #removal(): DiskError | null {
     try {
       const { nlink } = fs.fstatSync(this.#descriptor);
@@ -207,7 +207,8 @@ class FolderFile implements FileHandle {
 
   readNow(offset: number, length: number): Uint8Array {
     this.#requireOpen();
-    // What is asked for may be far more than there is, and would be allocated.
+    // The requested length may be far beyond the end of the file; the buffer is only as long as the
+    // file.
     const expected = Math.max(0, Math.min(length, this.#byteLength - offset));
     const bytes = new Uint8Array(expected);
     return attempt(this.path, () => {
@@ -248,12 +249,13 @@ class FolderFile implements FileHandle {
     try {
       fs.closeSync(this.#descriptor);
     } catch {
-      // The descriptor is gone all the same, and what a sync did not answer for was never promised.
+      // The descriptor is closed all the same. Data without a successful sync was never promised to be
+      // safe.
     }
   }
 }
 
-/** Makes a folder and those above it, each safe as a name in the one above. */
+/** Creates a folder and its missing parents, and syncs each name in the parent. */
 function makeSynced(folder: string): void {
   if (fs.existsSync(folder)) {
     if (!fs.statSync(folder).isDirectory()) throw new DiskError("ENOTDIR", folder);
@@ -278,11 +280,11 @@ function syncFolderAtLater(absolute: string, done: (error: Error | null) => void
 }
 
 function syncFolderAt(absolute: string): void {
-  // Windows keeps names safe by itself and opens no folder as a file.
+  // Windows keeps names safe by itself and cannot open a folder as a file.
   if (process.platform === "win32") return;
   const descriptor = fs.openSync(absolute, "r");
   try {
-    // A file system that cannot sync a folder says EINVAL; there is nothing more to ask of it.
+    // A file system that cannot sync a folder reports EINVAL, and nothing more can be done.
     ignoring("EINVAL", () => fs.fsyncSync(descriptor));
   } finally {
     fs.closeSync(descriptor);

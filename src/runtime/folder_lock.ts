@@ -1,12 +1,13 @@
-// One broker per data folder. main.ts and mod.ts take the lock before anything in the folder is read,
-// and give it back when everything is closed; a lock whose process is gone is taken over. The locks
-// are empty files and everything is in their names, so they need no space and cannot be half written:
+// Allows one broker per data folder. storage.ts takes the lock before it reads anything in the folder
+// and releases it after all files are closed. The lock of a process that has ended is taken over. The
+// locks are empty files whose names say everything, so they need no space and cannot be half written:
 //
-//   LOCK.<pid>.<started>.<boot>     uses the folder
-//   CLAIM.<pid>.<started>.<boot>    wants to: exists while a process looks for locks and makes its own
+//   LOCK.<pid>.<started>.<boot>     the process uses the folder
+//   CLAIM.<pid>.<started>.<boot>    the process is looking for locks and creating its own
 //
-// A name belongs to one process for ever, so a stale file can be removed by anybody at any time. Who
-// holds a claim and has seen no other one that is alive is alone: a later process sees the claim.
+// Each name belongs to one process for ever, so any process may remove a stale file at any time. A
+// process that holds a claim and sees no other live claim is alone, because a later process sees its
+// claim.
 
 import * as fs from "node:fs";
 import { resolve } from "node:path";
@@ -17,14 +18,15 @@ const LOCK = "LOCK";
 const CLAIM = "CLAIM";
 const NAME = /^(LOCK|CLAIM)\.([0-9]+)\.([0-9]*)\.([0-9a-f-]*)$/;
 
-// Looking for locks takes a millisecond; who needs seconds for it has been stopped on the way.
+// Looking for locks takes a millisecond. A process that needs seconds for it has been stopped
+// meanwhile.
 const CLAIM_ROUNDS_MAX = 1000;
 const CLAIM_ROUND_MS = 5;
 
-/** The folder is used by a process that runs; `message` is one clear line. */
+/** A running process uses the folder. `message` is one clear line. */
 export class FolderLockedError extends Error {
   readonly folder: string;
-  /** The process that uses it. */
+  /** The process that uses the folder. */
   readonly pid: number;
 
   /** Creates the error for a folder and the process that uses it. */
@@ -43,14 +45,14 @@ export class FolderLockedError extends Error {
 export interface FolderLock {
   /** The absolute path of the folder. */
   readonly folder: string;
-  /** Gives the folder back; doing it again does nothing. @throws DiskError */
+  /** Releases the folder. Further calls do nothing. @throws DiskError */
   release(): void;
 }
 
 /**
  * Takes the lock of a folder that exists.
- * @throws FolderLockedError when another process, or another broker in this one, has it
- * @throws DiskError when the folder does not let us
+ * @throws FolderLockedError when another process, or another broker in this one, has the lock
+ * @throws DiskError when the folder cannot be read or written
  */
 export function takeFolderLock(folder: string): FolderLock {
   const absolute = resolve(folder);
@@ -61,13 +63,13 @@ export function takeFolderLock(folder: string): FolderLock {
   return { folder: absolute, release: () => attempt(absolute, () => remove(path)) };
 }
 
-/** The process that uses a folder, for those who only look; undefined when nobody does. */
+/** Returns the process that uses a folder, without taking the lock; undefined when no process does. */
 export function folderUser(folder: string): number | undefined {
   const absolute = resolve(folder);
   return attempt(absolute, () => identities(absolute, LOCK).find((each) => isRunning(each))?.pid);
 }
 
-/** Makes the lock, or says who is in the way. */
+/** Creates the lock and returns null, or returns the process that prevents it. */
 function takeOrOwner(folder: string, own: ProcessIdentity): ProcessIdentity | null {
   const rival = claimAlone(folder, own);
   if (rival !== null) return rival;
@@ -81,19 +83,22 @@ function takeOrOwner(folder: string, own: ProcessIdentity): ProcessIdentity | nu
   }
 }
 
-/** Waits until ours is the only claim that is alive; null then, else who never gave up theirs. */
+/**
+ * Waits until our claim is the only live one and returns null. Returns a rival that did not give up its
+ * claim in time.
+ */
 function claimAlone(folder: string, own: ProcessIdentity): ProcessIdentity | null {
   const path = `${folder}/${nameOf(CLAIM, own)}`;
   let claimed = false;
   let rival = own;
   for (let round = 0; round < CLAIM_ROUNDS_MAX; round++) {
-    // There already: another thread of this process is at it.
+    // If the file exists already, another thread of this process is claiming.
     claimed ||= ignoring("EEXIST", () => createEmpty(path));
     if (claimed) {
       const rivals = sweep(folder, CLAIM).filter((other) => !isSame(other, own));
       if (rivals.length === 0) return null;
       rival = rivals[0]!;
-      // One of those who meet goes on and the others step back.
+      // Of several claiming processes, the first in order continues and the others step back.
       if (rivals.some((other) => precedes(other, own))) {
         remove(path);
         claimed = false;
@@ -105,7 +110,7 @@ function claimAlone(folder: string, own: ProcessIdentity): ProcessIdentity | nul
   return rival;
 }
 
-/** The processes named in a folder that run; removes what the others left. */
+/** Returns the running processes that are named in a folder, and removes the files of the others. */
 function sweep(folder: string, kind: string): ProcessIdentity[] {
   return identities(folder, kind).filter((identity) => {
     if (isRunning(identity)) return true;

@@ -1,11 +1,11 @@
 // Log lines as JSON, one per line: time, level, message, then the fields. main.ts makes one that writes
-// to standard error; a line that cannot be written is lost, never an error.
+// to standard error. A line that cannot be written is lost and causes no error.
 
 import { isLogged, type LogFields, type Logger, type LogLevel } from "../lib/logger.ts";
 
-/** What a {@linkcode LineLogger} is made from. */
+/** The options of a {@linkcode LineLogger}. */
 export interface LineLoggerOptions {
-  /** Least severe level that is written. */
+  /** The least severe level that is written. */
   minimum: LogLevel;
   /** Milliseconds since the epoch. */
   nowMs: () => number;
@@ -17,12 +17,12 @@ export interface LineLoggerOptions {
 export class LineLogger implements Logger {
   readonly #options: LineLoggerOptions;
 
-  /** Writes what is at least as severe as the minimum. */
+  /** Writes events that are at least as severe as the minimum. */
   constructor(options: LineLoggerOptions) {
     this.#options = options;
   }
 
-  /** Reports one event; `message` is constant text, everything variable is in `fields`. */
+  /** Logs one event. `message` is constant text; all variable data is in `fields`. */
   log(level: LogLevel, message: string, fields?: LogFields): void {
     const { minimum, nowMs, write } = this.#options;
     if (!isLogged(level, minimum)) return;

@@ -1,12 +1,13 @@
-// Why a port could not be opened, in one line a person can act on. Thrown by the net and http
-// adapters of every runtime, printed by main.ts; the runtimes' own errors never get past here.
+// The reason why a port could not be opened, in one line that an operator can act on. The net and http
+// adapters of every runtime throw it and main.ts prints it; errors of the runtimes themselves do not
+// leave the adapters.
 
 /** A port that could not be opened; `message` is one clear line. */
 export class ListenError extends Error {
   /** The operating system's code (`EADDRINUSE`) or the runtime's name for the failure. */
   readonly code: string;
 
-  /** Creates the error for an address from whatever a runtime threw. */
+  /** Creates the error for an address from any value that a runtime threw. */
   constructor(purpose: string, address: { host: string; port: number }, cause: unknown) {
     const code = failureCode(cause);
     const where = formatAddress(address.host, address.port);
@@ -16,7 +17,7 @@ export class ListenError extends Error {
   }
 }
 
-/** `host:port`, with brackets around an IPv6 host. */
+/** Returns `host:port`, with brackets around an IPv6 host. */
 export function formatAddress(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -1,7 +1,7 @@
-// The accepted streams of one listener that are still open, so that stopping can wait for their last
-// bytes and then leave nothing behind. The net adapters add and remove; it never reads or writes.
+// The open streams that one listener has accepted, so that stopping can wait for their last bytes and
+// then leave nothing behind. The net adapters add and remove streams; it never reads or writes.
 
-/** The part of a stream that stopping needs. */
+/** The part of a stream that is needed to stop it. */
 export interface Destroyable {
   destroy(): void;
 }
@@ -11,18 +11,18 @@ export class OpenStreams {
   readonly #streams = new Set<Destroyable>();
   #onEmpty: (() => void) | null = null;
 
-  /** A stream was accepted. */
+  /** Adds a stream that was accepted. */
   add(stream: Destroyable): void {
     this.#streams.add(stream);
   }
 
-  /** A stream is gone. */
+  /** Removes a stream that was closed. */
   delete(stream: Destroyable): void {
     this.#streams.delete(stream);
     if (this.#streams.size === 0) this.#onEmpty?.();
   }
 
-  /** Resolves when every stream is gone; what is left after `graceMs` is destroyed. */
+  /** Resolves when every stream is closed. Streams still open after `graceMs` are destroyed. */
   async close(graceMs: number): Promise<void> {
     if (this.#streams.size === 0) return;
     await new Promise<void>((resolve) => {

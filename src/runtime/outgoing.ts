@@ -1,27 +1,27 @@
-// Bytes a socket has been given and the kernel has not taken yet, in order. Each socket of every
-// runtime owns one and follows the buffer contract of session/transport.ts through it: large buffers
-// are kept and swapped for an empty one, small writes are collected so that a client which does not
-// read cannot pin one large buffer per turn. It never writes anything itself.
+// Bytes that a socket was given and the kernel has not taken yet, in order. Each socket of every
+// runtime owns one and follows the buffer contract of session/transport.ts with it. A large buffer is
+// kept and replaced by an empty one. Small writes are collected, so that a client that does not read
+// cannot hold one large buffer per turn. It never writes anything itself.
 
 import { dropBytes } from "../lib/bytes.ts";
 
-/** Below this many bytes a waiting write is copied instead of its buffer being kept. */
+/** A waiting write of at most this many bytes is copied; the buffer of a larger one is kept. */
 const COPY_BYTES_MAX = 16_384;
 
-/** Buffers of this size go round between sockets instead of to the garbage collector. */
+/** Bytes of the buffers that are reused by other sockets instead of being collected as garbage. */
 const POOLED_BYTES = 65_536;
 
 const POOL_COUNT_MAX = 64;
 
 const pool: Uint8Array[] = [];
 
-/** An empty buffer to fill: one that another socket has finished with, or a new one. */
+/** Returns an empty buffer to fill: one that another socket no longer needs, or a new one. */
 export function takeBuffer(): Uint8Array {
   return pool.pop() ?? new Uint8Array(POOLED_BYTES);
 }
 
 function giveBuffer(buffer: Uint8Array): void {
-  // A view into something larger came from elsewhere and must not be handed out as if it were whole.
+  // A view into a larger buffer came from elsewhere and must not be reused as a whole buffer.
   const isPoolable = buffer.byteLength === POOLED_BYTES &&
     buffer.buffer.byteLength === POOLED_BYTES;
   if (isPoolable && pool.length < POOL_COUNT_MAX) pool.push(buffer);
@@ -35,13 +35,13 @@ export interface OutgoingRun {
   end: number;
 }
 
-/** Waiting writes of one socket. */
+/** The waiting writes of one socket. */
 export class Outgoing {
-  /** Bytes waiting. */
+  /** Number of waiting bytes. */
   byteCount = 0;
   readonly #runs: OutgoingRun[] = [];
 
-  /** Keeps `buffer` itself until its bytes are taken; returns an empty buffer to fill next. */
+  /** Keeps `buffer` itself until its bytes are taken. Returns an empty buffer to fill next. */
   hold(buffer: Uint8Array, start: number, end: number): Uint8Array {
     this.byteCount += end - start;
     this.#runs.push({ buffer, start, end });
@@ -49,14 +49,14 @@ export class Outgoing {
   }
 
   /**
-   * Keeps the bytes `buffer[start, end)` and returns the buffer to fill next: the same one when
-   * they were copied, an empty one when this one is needed here.
+   * Keeps the bytes `buffer[start, end)` and returns the buffer to fill next: the same one when the
+   * bytes were copied, an empty one when this buffer is kept.
    */
   keep(buffer: Uint8Array, start: number, end: number): Uint8Array {
     const byteCount = end - start;
     if (byteCount > COPY_BYTES_MAX) return this.hold(buffer, start, end);
     const run = this.#tailWithRoom(byteCount);
-    // What the kernel is being shown ends at the run's old end, so the room behind it is free.
+    // The bytes that the kernel is writing end at the old end of the run, so the room after it is free.
     run.buffer.set(buffer.subarray(start, end), run.end);
     run.end += byteCount;
     this.byteCount += byteCount;
@@ -71,12 +71,12 @@ export class Outgoing {
     return run;
   }
 
-  /** The oldest waiting bytes, or undefined when nothing waits. */
+  /** Returns the oldest waiting bytes; undefined when none wait. */
   head(): OutgoingRun | undefined {
     return this.#runs[0];
   }
 
-  /** The kernel has taken `byteCount` bytes of the head. */
+  /** Removes `byteCount` bytes of the head, which the kernel has taken. */
   taken(byteCount: number): void {
     const head = this.#runs[0];
     if (head === undefined) return;
@@ -87,7 +87,7 @@ export class Outgoing {
     giveBuffer(head.buffer);
   }
 
-  /** The socket is gone and with it everything that waited. */
+  /** Drops all waiting bytes, because the socket is gone. */
   clear(): void {
     this.#runs.length = 0;
     this.byteCount = 0;

@@ -1,43 +1,43 @@
-// What the program needs from the machine it runs on, one implementation per runtime behind the same
-// file names (deno/, bun/, node/). server.ts, main.ts and mod.ts call it; features never ask which
-// runtime is underneath. Nothing in here knows AMQP.
+// The program's interface to the machine it runs on, with one implementation per runtime behind the
+// same file names (deno/, bun/, node/). server.ts, main.ts and mod.ts call it; features never ask which
+// runtime they run on. Nothing here knows AMQP.
 
 import type { Transport, TransportEvents, TransportInfo } from "../session/transport.ts";
 
-/** A socket that accepts, after it has been bound. */
+/** A listening socket that has been bound. */
 export interface Listener {
   readonly host: string;
-  /** The real port, also when 0 was asked for. */
+  /** The actual port, even if port 0 was requested. */
   readonly port: number;
-  /** Stops accepting and resolves when the port is free; accepted streams live on. */
+  /** Stops accepting and resolves when the port is free. Accepted streams stay open. */
   close(): Promise<void>;
 }
 
-/** A listener for streams that outlive their acceptance. */
+/** A listener whose accepted streams may outlive it. */
 export interface StreamListener extends Listener {
-  /** Resolves when every accepted stream is gone; what is left after `graceMs` is destroyed. */
+  /** Resolves when every accepted stream is closed. Streams still open after `graceMs` are destroyed. */
   closeStreams(graceMs: number): Promise<void>;
 }
 
-/** Takes one accepted stream; what it returns is told everything about that stream. */
+/** Takes one accepted stream. Returns the receiver of all events of that stream. */
 export type Accept = (transport: Transport, info: TransportInfo) => TransportEvents;
 
-/** Says whether one more stream may stay open. */
+/** Decides whether one more stream may be opened. */
 export interface StreamRoom {
-  /** False when the stream is to be refused. */
+  /** Takes room for a stream. Returns false when the stream must be refused. */
   take(kind: "amqp" | "http"): boolean;
-  /** Whether the next one would be taken. */
+  /** Whether the next stream would be accepted. */
   hasRoom(kind: "amqp" | "http"): boolean;
-  /** A stream that had its place is gone. */
+  /** Gives back the room of a stream that has been closed. */
   give(): void;
 }
 
-/** Where to listen for AMQP and whom to give the streams to. */
+/** Where to listen for AMQP, and who receives the streams. */
 export interface ListenOptions {
   host: string;
   port: number;
   accept: Accept;
-  /** Asked for every stream; all have room when absent. */
+  /** Called for every stream. When left out, all streams are accepted. */
   room?: StreamRoom;
 }
 
@@ -50,55 +50,55 @@ export interface HttpPeer {
 /** Answers one HTTP request. */
 export type HttpHandler = (request: Request, peer: HttpPeer) => Response | Promise<Response>;
 
-/** Where to listen for HTTP and who answers. */
+/** Where to listen for HTTP, and who answers. */
 export interface ServeOptions {
   host: string;
   port: number;
   handler: HttpHandler;
   /** Connections above this many are refused. */
   connectionCountMax?: number;
-  /** Asked for every connection; all have room when absent. */
+  /** Called for every connection. When left out, all connections are accepted. */
   room?: StreamRoom;
 }
 
 /** TCP of one runtime: the exports of its `net.ts`. */
 export interface Net {
-  /** Binds and starts accepting; rejects with {@linkcode ListenError}. */
+  /** Binds and starts to accept. Rejects with {@linkcode ListenError}. */
   listen(options: ListenOptions): Promise<StreamListener>;
 }
 
 /** HTTP of one runtime: the exports of its `http.ts`. */
 export interface Http {
-  /** Binds and starts answering; rejects with {@linkcode ListenError}. */
+  /** Binds and starts to answer. Rejects with {@linkcode ListenError}. */
   serve(options: ServeOptions): Promise<Listener>;
 }
 
-/** The process around us: the exports of each runtime's `process.ts`. */
+/** The current process: the exports of each runtime's `process.ts`. */
 export interface Process {
-  /** Command line arguments after the program's own name. */
+  /** Returns the command line arguments after the program's own name. */
   args(): string[];
-  /** The whole environment; throws when it may not be read. */
+  /** Returns the whole environment. Throws when it may not be read. */
   environment(): Record<string, string>;
-  /** Reads a UTF-8 file; throws when it is missing or may not be read. */
+  /** Reads a UTF-8 file. Throws when it is missing or may not be read. */
   readTextFile(path: string): string;
-  /** Writes text to standard output now. */
+  /** Writes text to standard output before it returns. */
   writeOut(text: string): void;
-  /** Writes text to standard error now. */
+  /** Writes text to standard error before it returns. */
   writeError(text: string): void;
-  /** Calls back for SIGTERM and SIGINT; returns how to stop listening. */
+  /** Calls back for SIGTERM and SIGINT. Returns a function that stops it. */
   onSignal(callback: (signal: string) => void): () => void;
-  /** Calls back for an error nobody caught; returns how to stop listening. */
+  /** Calls back for an uncaught error. Returns a function that stops it. */
   onUncaught(callback: (error: unknown) => void): () => void;
   /** Ends the process now. */
   exit(code: number): never;
   processId(): number;
-  /** Name of this machine; `localhost` when it may not be asked. */
+  /** Returns the name of this machine; `localhost` without the permission to read it. */
   hostName(): string;
-  /** Memory of the whole process as the operating system counts it, bytes. */
+  /** Returns the memory of the whole process as the operating system counts it, bytes. */
   residentBytes(): number;
 }
 
-/** Everything one runtime offers. */
+/** The adapters of one runtime. */
 export interface Runtime {
   readonly name: RuntimeName;
   readonly version: string;
@@ -107,5 +107,5 @@ export interface Runtime {
   readonly process: Process;
 }
 
-/** The runtimes there are adapters for. */
+/** The runtimes that have adapters. */
 export type RuntimeName = "deno" | "bun" | "node";

@@ -1,30 +1,30 @@
-// The processes above this one, from the kernel's /proc or, where there is none, from `ps`. Asked once by
-// starter.ts; where neither can be read, nothing is known.
+// The ancestors of this process, from the kernel's /proc or, on systems without it, from `ps`.
+// starter.ts calls it once. When neither can be read, no ancestor is known.
 
 import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { identityOf, PROC, type ProcessIdentity, statFields, textOf } from "./process_identity.ts";
 
-/** A process above this one, as far as it matters who started whom. */
+/** A process among the ancestors, with the properties that tell who started whom. */
 export interface Ancestor {
   readonly identity: ProcessIdentity;
   readonly parentPid: number;
-  /** Number of the process that leads its group: what a terminal signals together. */
+  /** Id of the process that leads its process group. A terminal signals a whole group. */
   readonly groupId: number;
-  /** What it was started with, the arguments separated by blanks. */
+  /** The command line, with the arguments separated by blanks. */
   readonly command: string;
 }
 
-// Fields of /proc/<pid>/stat behind the name.
+// Fields of /proc/<pid>/stat, counted after the name.
 const PARENT_FIELD = 1;
 const GROUP_FIELD = 2;
 
-/** Generations looked at: a launcher, a task runner, a shell and npm are four. */
+/** Generations that are looked at; a launcher, a task runner, a shell and npm are four. */
 const GENERATIONS_MAX = 12;
 
 type Lookup = (pid: number) => Ancestor | undefined;
 
-/** This process and those above it, from the nearest on; empty where it cannot be told. */
+/** Returns this process and its ancestors, the nearest first; empty when they cannot be found out. */
 export function lineage(pid: number = process.pid, proc: string = PROC): Ancestor[] {
   const lookup = statFields(pid, proc) === undefined ? fromPs() : fromProc(proc);
   const found: Ancestor[] = [];
@@ -69,6 +69,6 @@ function outputOfPs(): string {
     const columns = ["-A", "-o", "pid=,ppid=,pgid=,args="];
     return spawnSync("ps", columns, { encoding: "utf8" }).stdout ?? "";
   } catch {
-    return ""; // Not allowed to run anything.
+    return ""; // The process may not run other programs.
   }
 }

@@ -1,16 +1,16 @@
-// Being called again soon, with sockets let in on the way. Deno looks at sockets only in every 61st
-// round while callbacks of setImmediate follow each other, and in every round when there is nothing
-// but timers to wait for. So there a timer takes the place of setImmediate now and then. Used by the
-// loops of this folder.
+// Calls a callback soon and lets sockets be served in between. While callbacks of setImmediate follow
+// each other, Deno polls its sockets only in every 61st round of its event loop; when it waits for
+// nothing but timers, it polls them in every round. Under Deno a timer therefore replaces setImmediate
+// now and then. The loops of this folder use it.
 
 import { detectRuntime } from "./detect.ts";
 
-/** Callbacks follow each other for this long on Deno before its sockets are looked at. */
+/** Under Deno, callbacks follow each other for at most this long before its sockets are polled, ms. */
 const UNSEEN_MS_MAX = 8;
-/** Who has asked for nothing for this long has waited for sockets. */
+/** When nothing has been asked for this long, the loop has waited for sockets meanwhile, ms. */
 const IDLE_MS = 100;
 
-/** Calls back soon, after input and output that is ready has had its turn. */
+/** Calls back soon, after input and output that is ready has been handled. */
 export class Soon {
   readonly #looksBySelf: boolean;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -18,7 +18,7 @@ export class Soon {
   #askedAtMs = -Infinity;
   #lookedAtMs = 0;
 
-  /** `looksBySelf`: the runtime looks at its sockets between two callbacks of setImmediate. */
+  /** `looksBySelf`: whether the runtime polls its sockets between two callbacks of setImmediate. */
   constructor(looksBySelf: boolean = detectRuntime() !== "deno") {
     this.#looksBySelf = looksBySelf;
   }
@@ -29,7 +29,7 @@ export class Soon {
       setImmediate(callback);
       return;
     }
-    // The timer is set when the work at hand is done: one that was due by then would not be waited for.
+    // The timer is set after the present work: Deno would not wait for a timer that is due already.
     if (this.#waiting.length === 0) setImmediate(this.#onRest);
     this.#waiting.push(callback);
   }
@@ -51,7 +51,7 @@ export class Soon {
     for (const callback of this.#waiting.splice(0)) callback();
   };
 
-  /** Leaves no timer behind; what has been asked for is still called. */
+  /** Leaves no timer behind. Callbacks that were asked for are still called. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -1,12 +1,13 @@
-// Whether npm, which started this program, is still there. npm runs commands in a shell and passes signals
-// on to that shell alone, which dies of them and tells nobody: so SIGTERM to `npx ... task start` or to
-// `npm start` would leave the broker running. main.ts asks for this watch; it does nothing unless the whole
-// command of npm is the start of this program. A broker started in any other way outlives its starter.
+// Watches whether npm, which started this program, still runs. npm runs commands in a shell and passes
+// signals to that shell only; the shell dies of a signal and tells nobody. SIGTERM to `npx ... task
+// start` or `npm start` would therefore leave the broker running. main.ts starts the watch. It does
+// nothing unless npm's whole command is the start of this program: a broker that was started in any
+// other way outlives its starter.
 
 import { isRunning, type ProcessIdentity } from "./process_identity.ts";
 import { type Ancestor, lineage } from "./process_table.ts";
 
-/** Who has to be there, and whether somebody went away before that could be told. */
+/** The processes that must keep running, and whether one had ended before they could be found. */
 export interface Starter {
   readonly processes: readonly ProcessIdentity[];
   readonly isGone: boolean;
@@ -16,22 +17,22 @@ const LOOK_MS = 400;
 
 const IN_SHELL = /^\S*sh -c (?:-- )?(.*)$/s;
 const QUOTED = /'[^']*'|"[^"]*"/g;
-/** More than one command, or one that nobody waits for. */
+/** Operators of a shell: the script has more than one command, or one that runs in the background. */
 const OPERATOR = /[;&|<>`$()\n]/;
 const LAUNCHED = /^'?(?:\S*\/)?(?:deno|bun|node)'? .*(?:\bstart\b|src\/main\.ts|reprise\.js)/s;
 const OWN_NAME = /^'?(?:\S*\/)?reprise'?(?: |$)/;
 const PACKAGE_RUNNER = /^(?:\S*\/)?(?:node \S*)?(?:npm|npx|pnpm|yarn)\b/;
 const TASK_RUNNER = /^\S*(?:deno task|bun run) start\b/;
 
-/** Whether a shell's command is the start of this program and nothing besides. */
+/** Whether a shell script is the start of this program and nothing else. */
 export function isStart(script: string): boolean {
   if (!LAUNCHED.test(script) && !OWN_NAME.test(script)) return false;
   return !OPERATOR.test(script.replaceAll(QUOTED, "''"));
 }
 
 /**
- * The processes from npm down to this one when npm was told to start this program; null when it was not,
- * or when that cannot be told.
+ * Returns the processes from npm down to this one if npm was told to start this program. Returns null
+ * if it was not, or if that cannot be found out.
  */
 export function starterOf(
   environment: Readonly<Record<string, string>>,
@@ -40,7 +41,7 @@ export function starterOf(
   if (environment["npm_lifecycle_event"] === undefined) return null;
   const [own, ...all] = ancestors();
   if (own === undefined) return null;
-  // What has a group of its own was put aside on purpose, by a terminal or as a service.
+  // A process with a group of its own was detached on purpose, by a terminal or as a service.
   const end = all.findIndex(({ groupId }) => groupId !== own.groupId);
   const above = end < 0 ? all : all.slice(0, end);
   const shell = above.findIndex(({ command }) => isStart(IN_SHELL.exec(command)?.[1] ?? ""));
@@ -51,13 +52,13 @@ export function starterOf(
   return { processes: [], isGone: isLeftAlone(environment, own, above) };
 }
 
-/** Whether npm and its shell have gone already: what they started has another parent now. */
+/** Whether npm and its shell have ended already, so that their descendants have another parent now. */
 function isLeftAlone(
   environment: Readonly<Record<string, string>>,
   own: Ancestor,
   above: readonly Ancestor[],
 ): boolean {
-  // Bun sets the same variables for its own scripts, but it does not call itself npm.
+  // Bun sets the same variables for its own scripts, but its user agent is not npm.
   if (!environment["npm_config_user_agent"]?.startsWith("npm/")) return false;
   const { npm_lifecycle_event: event, npm_lifecycle_script: script = "" } = environment;
   const isByNpx = event === "npx" && /^'?(?:deno|bun|reprise)'?$/.test(script);
@@ -69,7 +70,10 @@ function isLeftAlone(
   return isTop && top.identity.pid !== top.groupId;
 }
 
-/** Calls back once when one of those who started this program has gone; returns how to stop looking. */
+/**
+ * Calls back once when one of the processes that started this program has ended. Returns a function
+ * that stops the watch.
+ */
 export function onStarterGone(starter: Starter | null, callback: () => void): () => void {
   if (starter === null || (starter.processes.length === 0 && !starter.isGone)) return () => {};
   const look = (): void => {

@@ -1,5 +1,5 @@
-// The host's two clocks behind the Clock port. server.ts gives it to the engine, which reads it once
-// per turn; everything below is told the time.
+// The two clocks of the host behind the Clock port. main.ts and mod.ts make one; broker time reads it
+// once per turn, and all other code is given the time.
 
 import type { Clock } from "../schedule/clock.ts";
 
@@ -10,7 +10,7 @@ export class SystemClock implements Clock {
     return Date.now();
   }
 
-  /** Milliseconds since this process began, with fractions; never goes back. */
+  /** Milliseconds since this process started, with fractions; never goes back. */
   monotonicMs(): number {
     return performance.now();
   }

@@ -1,10 +1,10 @@
-// The real event loop behind the HostLoop port: two timers and one way to be called again soon. Same
-// on every runtime; the engine owns it, nothing else arms it.
+// The real event loop behind the HostLoop port: timers, and a way to be called again soon. It is the
+// same on every runtime. The engine owns it; nothing else arms it.
 
 import type { HostLoop } from "../session/host_loop.ts";
 import { Soon } from "./soon.ts";
 
-/** As often the loop goes round before what has arrived counts as told. */
+/** After this many rounds of the loop, all input that had arrived has been reported. */
 const INPUT_ROUNDS = 3;
 
 /** Timers and turns of the runtime's own event loop. */
@@ -14,13 +14,13 @@ export class SystemLoop implements HostLoop {
   #inputTimer: ReturnType<typeof setTimeout> | undefined;
   readonly #soon = new Soon();
 
-  /** Calls back once after `delayMs`; arming again replaces what was armed. */
+  /** Calls back once after `delayMs`. Arming again replaces the earlier timer. */
   arm(delayMs: number, callback: () => void): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(callback, delayMs);
   }
 
-  /** Forgets what was armed and what was to come later. */
+  /** Cancels all timers. Callbacks of `soon` are still called. */
   disarm(): void {
     clearTimeout(this.#timer);
     clearTimeout(this.#laterTimer);
@@ -31,17 +31,20 @@ export class SystemLoop implements HostLoop {
     this.#soon.stop();
   }
 
-  /** Calls back after input and output that is ready now has had its turn. */
+  /** Calls back after input and output that is ready now has been handled. */
   soon(callback: () => void): void {
     this.#soon.ask(callback);
   }
 
-  /** Calls back when everything that has arrived by now has been told; asked for once at a time. */
+  /**
+   * Calls back when all input that has arrived by now has been reported. Only one call may wait at a
+   * time.
+   */
   afterInput(callback: () => void): void {
     this.#goRound(INPUT_ROUNDS, callback);
   }
 
-  // A timer, because every runtime looks at its sockets between two of them.
+  // Timers are used because every runtime polls its sockets between two of them.
   #goRound(roundsLeft: number, callback: () => void): void {
     this.#inputTimer = setTimeout(() => {
       if (roundsLeft > 1) return this.#goRound(roundsLeft - 1, callback);
@@ -50,7 +53,7 @@ export class SystemLoop implements HostLoop {
     }, 0);
   }
 
-  /** Calls back once after about `delayMs`; asking again replaces what was asked. */
+  /** Calls back once after about `delayMs`. A later call replaces an earlier one. */
   later(delayMs: number, callback: () => void): void {
     clearTimeout(this.#laterTimer);
     this.#laterTimer = setTimeout(callback, delayMs);

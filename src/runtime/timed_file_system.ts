@@ -1,12 +1,13 @@
-// A disk that says how long its syncs take: wraps another one and passes everything on. server.ts puts it
-// around the data folder, because the layers that ask for a sync know no clock.
+// A file system that reports how long its syncs take. It wraps another file system and passes every
+// call on. storage.ts wraps the data folder in it, because the layers that request a sync have no
+// clock.
 
 import type { DiskError, FileHandle, FileSystem, OpenMode } from "../store/file_system.ts";
 
-/** Told how long one sync took, failed or not. */
+/** Called with the duration of one sync, whether it failed or not. */
 export type OnSync = (elapsedMs: number) => void;
 
-/** The files of another file system, their syncs timed. */
+/** The files of another file system, with timed syncs. */
 export class TimedFileSystem implements FileSystem {
   readonly #inner: FileSystem;
   readonly #onSync: OnSync;
@@ -59,7 +60,8 @@ export class TimedFileSystem implements FileSystem {
   }
 }
 
-// Only one method of a handle is timed, and writes are hot: the object itself stays what it was.
+// Only one method of a handle is timed and writes are a hot path, so that method is replaced on the
+// handle itself.
 function timed(handle: FileHandle, onSync: OnSync): FileHandle {
   const sync = handle.sync.bind(handle);
   handle.sync = (done) => {

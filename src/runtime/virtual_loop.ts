@@ -1,5 +1,5 @@
-// The event loop of a broker whose time stands still until told otherwise: sockets are real, the timer
-// is not. mod.ts makes one for `clock: "virtual"`; it never fires anything by itself.
+// The event loop of a broker with a virtual clock: the sockets are real, the timer is not. mod.ts makes
+// one for `clock: "virtual"`; it never fires a timer by itself.
 
 import type { VirtualClock } from "../schedule/virtual_clock.ts";
 import type { HostLoop } from "../session/host_loop.ts";
@@ -10,24 +10,24 @@ export class VirtualLoop implements HostLoop {
   readonly #clock: VirtualClock;
   #armedMs = Infinity;
   #callback: (() => void) | null = null;
-  /** Callbacks of `soon` and `later` that have not been called. */
+  /** Number of callbacks of `soon` and `later` that are still to be called. */
   #soonCount = 0;
   #laterTimer: ReturnType<typeof setTimeout> | undefined;
   readonly #soon = new Soon();
   #advancing: Promise<void> = Promise.resolve();
 
-  /** Fires by `clock`, which nobody else may advance. */
+  /** Fires by `clock`, which no other code may advance. */
   constructor(clock: VirtualClock) {
     this.#clock = clock;
   }
 
-  /** Calls back once after `delayMs`; arming again replaces what was armed. */
+  /** Calls back once after `delayMs`. Arming again replaces the earlier timer. */
   arm(delayMs: number, callback: () => void): void {
     this.#armedMs = this.#clock.monotonicMs() + delayMs;
     this.#callback = callback;
   }
 
-  /** Forgets what was armed and what was to come later. */
+  /** Cancels the armed timer and the callback of `later`. */
   disarm(): void {
     this.#forget();
     this.#soon.stop();
@@ -42,7 +42,7 @@ export class VirtualLoop implements HostLoop {
     this.#callback = null;
   }
 
-  /** Calls back after input and output that is ready now has had its turn. */
+  /** Calls back after input and output that is ready now has been handled. */
   soon(callback: () => void): void {
     this.#soonCount++;
     this.#soon.ask(() => {
@@ -51,12 +51,15 @@ export class VirtualLoop implements HostLoop {
     });
   }
 
-  /** Calls back in a later round: where time stands still, nobody is judged by it. */
+  /** Calls back in a later round. With a virtual clock, waiting for late input is not needed. */
   afterInput(callback: () => void): void {
     this.soon(callback);
   }
 
-  /** Calls back once after about `delayMs` of real time, the last asked for; nothing advances before. */
+  /**
+   * Calls back once after about `delayMs` of real time; a later call replaces an earlier one. `advance`
+   * waits for it.
+   */
   later(delayMs: number, callback: () => void): void {
     if (this.#laterTimer === undefined) this.#soonCount++;
     clearTimeout(this.#laterTimer);
@@ -68,8 +71,8 @@ export class VirtualLoop implements HostLoop {
   }
 
   /**
-   * Lets `elapsedMs` pass, stopping at every due time on the way, and resolves when all that was due
-   * has been done. Calls wait for each other.
+   * Lets `elapsedMs` pass and stops at every due time in between. Resolves when all due work has been
+   * done. Concurrent calls run one after the other.
    */
   advance(elapsedMs: number): Promise<void> {
     if (!(elapsedMs >= 0)) throw new RangeError(`cannot advance by ${elapsedMs} ms`);
@@ -85,7 +88,7 @@ export class VirtualLoop implements HostLoop {
       const callback = this.#callback;
       this.#forget();
       callback?.();
-      // The rest of a turn that was cut short belongs to this moment, not to a later one.
+      // Work that a turn has left over belongs to this moment, not to a later one.
       await this.#settle();
     }
     this.#clock.advance(targetMs - this.#clock.monotonicMs());

@@ -1,5 +1,5 @@
-// One text for every set of arguments that mean the same, whatever their order and the width of
-// their integers. Used as the identity of bindings and of headers predicates; never parsed back.
+// One canonical text for all argument tables with the same meaning, whatever the order of the arguments
+// and the width of their integers. It identifies bindings and header predicates, and is never parsed.
 
 import type { FieldTable, FieldValue } from "../../amqp/field_value.ts";
 
@@ -37,7 +37,7 @@ function canonicalValue(field: FieldValue): string {
   }
 }
 
-/** The one text of a table; the empty table's is the empty text. */
+/** Returns the canonical text of a table; the empty text for an empty table. */
 export function canonicalTable(table: FieldTable): string {
   if (table.size === 0) return "";
   let text = "{";

@@ -1,6 +1,6 @@
-// The redeclare comparison: the same name again must ask for the same thing, else 406 with RabbitMQ's
-// text. Arguments are compared as given, so a default written out differs from one left out; integers
-// of different width with the same value are equal.
+// Compares a redeclaration with the existing entity: differing properties or arguments get a 406 with
+// RabbitMQ's text. Arguments are compared as the client gave them, so an explicit default differs from
+// an omitted argument. Integers of different width are equal if their values are.
 
 import { ChannelError } from "../../amqp/errors.ts";
 import type { FieldTable, FieldValue } from "../../amqp/field_value.ts";
@@ -15,7 +15,7 @@ function inequivalent(name: string, entity: string, received: string, current: s
   );
 }
 
-/** Refuses another value of a property (`durable`, `auto_delete` …); `entity` as `describe` spells it. */
+/** Refuses a property (`durable`, `auto_delete` …) that differs. `entity` is the text of `describe`. */
 export function assertPropertyEquivalent<T extends string | boolean>(
   name: string,
   entity: string,
@@ -31,7 +31,7 @@ function loneValueText(field: FieldValue | undefined): string {
   return `the value '${fieldValueText(field)}' of type '${fieldTypeName(field)}'`;
 }
 
-// A queue without a type is a classic one.
+// A queue without a type is a classic queue.
 function isClassicDefault(name: string, field: FieldValue | undefined): boolean {
   return name === "x-queue-type" && (field === undefined || textOf(field) === "classic");
 }
@@ -49,14 +49,14 @@ function assertArgumentEquivalent(
   }
   if (fieldsEqual(received, current)) return;
   const texts = [fieldValueText(received), fieldValueText(current)];
-  // Equal texts of different types would read as nonsense.
+  // Equal texts of different types would make the error meaningless without the types.
   if (texts[0] === texts[1]) {
     inequivalent(name, entity, loneValueText(received), loneValueText(current));
   }
   inequivalent(name, entity, `'${texts[0]}'`, `'${texts[1]}'`);
 }
 
-/** Refuses arguments that differ in one of `names`; arguments not named are not compared. */
+/** Refuses arguments that differ in one of `names`. Other arguments are not compared. */
 export function assertArgumentsEquivalent(
   names: Iterable<string>,
   entity: string,

@@ -1,5 +1,5 @@
 // Field values as RabbitMQ prints them in its errors: Erlang type names and terms. Clients match on
-// these texts, so they are part of the behaviour. Only ever used to make an error readable.
+// these texts, so they are part of the behaviour. They are used in errors only.
 
 import type { FieldTable, FieldValue } from "../../amqp/field_value.ts";
 
@@ -24,7 +24,7 @@ const TYPE_NAMES: Readonly<Record<FieldValue["tag"], string>> = {
   V: "void",
 };
 
-/** RabbitMQ's name for the type of a value. */
+/** Returns RabbitMQ's name for the type of a value. */
 export function fieldTypeName(field: FieldValue): string {
   return TYPE_NAMES[field.tag];
 }
@@ -37,7 +37,7 @@ function binaryTerm(value: string | Uint8Array): string {
   return isWide ? `<<"${escaped}"/utf8>>` : `<<"${escaped}">>`;
 }
 
-// Erlang always writes a fraction, and no plus sign.
+// Erlang always writes a fraction and never a plus sign.
 function floatTerm(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   const [digits, exponent] = String(value).split("e");
@@ -52,7 +52,7 @@ function tableTerm(table: FieldTable): string {
   return `[${entries.join(",")}]`;
 }
 
-/** A value without its type as an Erlang term: `5`, `<<"text">>`, `[{long,1},{long,2}]`. */
+/** Returns a value without its type as an Erlang term: `5`, `<<"text">>`, `[{long,1},{long,2}]`. */
 export function fieldValueTerm(field: FieldValue): string {
   switch (field.tag) {
     case "V":
@@ -76,7 +76,7 @@ export function fieldValueTerm(field: FieldValue): string {
   }
 }
 
-/** A value as it stands between quotes in a comparison: text as it is, the rest as a term. */
+/** Returns a value as a comparison quotes it: text unchanged, any other value as an Erlang term. */
 export function fieldValueText(field: FieldValue): string {
   return field.tag === "S" && typeof field.value === "string" ? field.value : fieldValueTerm(field);
 }

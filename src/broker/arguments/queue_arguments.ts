@@ -1,7 +1,7 @@
-// The arguments of queue.declare: from a field table to typed settings, or a 406 that names the argument
-// and the rule. Called by the queue registry before anything is made, so that a refusal leaves nothing
-// behind. Arguments nobody knows are accepted and ignored, as RabbitMQ does; those that look like retry
-// arguments are refused by the registry, unless the queue is one that a data folder already has.
+// Turns the arguments of queue.declare into typed settings, or throws a 406 that names the argument and
+// the rule. The queue registry calls it before it creates anything, so that a refusal leaves nothing
+// behind. Unknown arguments are accepted and ignored, as in RabbitMQ. The registry refuses unknown
+// arguments that look like retry arguments, except for queues of an existing data folder.
 
 import type { FieldTable, FieldValue } from "../../amqp/field_value.ts";
 import { booleanOf, integerOf, textOf } from "../../amqp/field_value.ts";
@@ -21,34 +21,34 @@ import * as check from "./validators.ts";
 
 export type { RetrySettings } from "./retry_arguments.ts";
 
-/** What happens to a message that finds the queue full. */
+/** The rule for a message that arrives at a full queue. */
 export type Overflow = "drop-head" | "reject-publish" | "reject-publish-dlx";
 
-/** The settings of a queue, as its arguments give them. */
+/** The settings of a queue from its arguments. */
 export interface QueueArguments {
-  /** Infinity if unset, as the other limits. */
+  /** Infinity if unset, like the other limits. */
   readonly messageTtlMs: number;
   readonly expiresMs: number;
   readonly lengthMax: number;
   readonly lengthBytesMax: number;
   readonly overflow: Overflow;
-  /** The empty name is the default exchange; null if there is none. */
+  /** Name of the exchange; empty for the default exchange, null if there is none. */
   readonly deadLetterExchange: string | null;
   readonly deadLetterRoutingKey: string | null;
   /** Redeliveries allowed; Infinity if unlimited. */
   readonly deliveryLimit: number;
-  /** Whether the limit came with retries instead of an argument. */
+  /** Whether the limit is the default of retries and not an argument. */
   readonly isDeliveryLimitDefault: boolean;
-  /** Null if the queue does not delay. */
+  /** Null if the queue does not delay messages. */
   readonly retry: RetrySettings | null;
   readonly queueType: "classic" | "quorum";
-  /** The arguments as given. */
+  /** The arguments as the client gave them. */
   readonly raw: FieldTable;
-  /** Those of them that have an effect. */
+  /** The arguments that have an effect. */
   readonly effective: FieldTable;
 }
 
-/** Redeliveries allowed on a retry-enabled queue that names no limit (docs/automatic-retries.md). */
+/** Redeliveries allowed on a retry-enabled queue that sets no limit (docs/automatic-retries.md). */
 export const DELIVERY_LIMIT_DEFAULT = 20;
 
 const OVERFLOWS: readonly string[] = ["drop-head", "reject-publish", "reject-publish-dlx"];
@@ -70,7 +70,7 @@ const WORKING: readonly Rule[] = [
   ...RETRY_VALIDATORS,
 ];
 
-/** Arguments that a queue of ours has no use for and RabbitMQ accepts on any queue of its type. */
+/** Arguments without effect here that RabbitMQ accepts on every queue of its type. */
 const INERT: readonly Rule[] = [
   [
     "x-queue-mode",
@@ -80,7 +80,7 @@ const INERT: readonly Rule[] = [
   ["x-queue-master-locator", check.anything],
 ];
 
-/** The same, on quorum queues only; RabbitMQ refuses them on classic ones. */
+/** Arguments without effect here that RabbitMQ accepts on quorum queues only. */
 const INERT_ON_QUORUM: readonly Rule[] = [
   [
     "x-dead-letter-strategy",
@@ -95,7 +95,7 @@ const INERT_ON_QUORUM: readonly Rule[] = [
   ],
 ];
 
-/** Arguments of streams, which no other queue accepts. */
+/** Arguments of streams, which no other queue type accepts. */
 const STREAM_ONLY: readonly string[] = [
   "x-max-age",
   "x-stream-max-segment-size-bytes",
@@ -103,7 +103,7 @@ const STREAM_ONLY: readonly string[] = [
   "x-initial-cluster-size",
 ];
 
-/** Arguments of features that are not there yet: checked, then refused if they ask for anything. */
+/** Arguments of features that are not implemented: they are checked, then refused unless switched off. */
 const NOT_SUPPORTED_YET: readonly Rule[] = [
   ["x-max-priority", check.maxPriority],
   ["x-single-active-consumer", check.boolean],
@@ -118,12 +118,12 @@ const CHECKED: readonly Rule[] = [...WORKING, ...INERT, ...NOT_SUPPORTED_YET];
 const WORKING_NAMES: ReadonlySet<string> = new Set(WORKING.map(([name]) => name));
 const RETRY_NAMES: ReadonlySet<string> = new Set(RETRY_VALIDATORS.map(([name]) => name));
 
-/** Arguments that take part in the redeclare comparison: every one that means something. */
+/** Arguments that are compared when a queue is redeclared: all that have a meaning. */
 export const COMPARED_ARGUMENTS: readonly string[] = [...CHECKED, ...INERT_ON_QUORUM]
   .map(([name]) => name);
 
 /**
- * The settings that a declaration asks for.
+ * Returns the settings of a declaration.
  * @throws ChannelError 406 that names the argument and what is wrong with it
  */
 export function parseQueueArguments(spec: QueueSpec, vhost: string): QueueArguments {
@@ -140,7 +140,7 @@ export function parseQueueArguments(spec: QueueSpec, vhost: string): QueueArgume
   return settingsOf(args, queueType);
 }
 
-// RabbitMQ looks at this one before all others and says so in other words.
+// RabbitMQ checks this argument before all others, and its error has another wording.
 function checkDeadLetterType(args: FieldTable, entity: string): void {
   const field = args.get("x-dead-letter-exchange");
   if (field === undefined || field.tag === "S") return;
@@ -188,7 +188,7 @@ function checkQuorumProperties(spec: QueueSpec, entity: string): void {
   if (!spec.durable) throw preconditionFailed(`invalid property 'non-durable' for ${entity}`);
 }
 
-// Switched off, an argument asks for nothing.
+// An argument that is switched off asks for no feature.
 function isSwitchedOff(name: string, field: FieldValue): boolean {
   if (name === "x-max-priority") return integerOf(field) === 0;
   return booleanOf(field) === false;

@@ -1,6 +1,6 @@
 // The arguments of automatic retries (docs/automatic-retries.md "Arguments"): their types and ranges,
-// what they may not be combined with, and the settings they come to. Called while a queue is declared;
-// how long a message then waits is the retry rules' business, not this file's.
+// the combinations that are refused, and the resulting settings. Called while a queue is declared. How
+// long a message waits is computed in retry.ts.
 
 import type { FieldTable } from "../../amqp/field_value.ts";
 import { booleanOf, fieldsEqual, integerOf, textOf } from "../../amqp/field_value.ts";
@@ -12,29 +12,29 @@ import { integersWithin, integerWithin, oneOf } from "./validators.ts";
 
 /** First delay in ms; its presence enables retries. */
 export const RETRY_MIN = "x-delayed-retry-min";
-/** Growth: absent linear, 1 constant, from 2 exponential. */
+/** Growth of the delay: linear when absent, 1 constant, 2 or more exponential. */
 export const RETRY_MULTIPLIER = "x-delayed-retry-multiplier";
 /** Longest single delay in ms. */
 export const RETRY_MAX = "x-delayed-retry-max";
-/** By how many percent a delay may be shortened at random. */
+/** Maximum percentage by which a delay is shortened at random. */
 export const RETRY_JITTER = "x-delayed-retry-jitter";
 /** Explicit delays in ms; enables retries. */
 export const RETRY_DELAYS = "x-delayed-retry-delays";
-/** Which returns are delayed, RabbitMQ's dialect. */
+/** RabbitMQ's dialect: which kinds of return are delayed. */
 export const RETRY_TYPE = "x-delayed-retry-type";
 
-/** How a queue delays what is returned to it. */
+/** How a queue delays messages that are returned to it. */
 export interface RetrySettings {
-  /** First delay; 0 with explicit delays. */
+  /** First delay, ms; 0 with explicit delays. */
   readonly minMs: number;
-  /** 0 linear, 1 constant, from 2 exponential. */
+  /** 0 linear, 1 constant, 2 or more exponential. */
   readonly multiplier: number;
-  /** Longest single delay; 0 if unset. */
+  /** Longest single delay, ms; 0 if unset. */
   readonly maxMs: number;
   readonly jitterPercent: number;
-  /** The explicit schedule, its last entry repeating; null without one. */
+  /** The explicit delays, of which the last one repeats; null without them. */
   readonly delaysMs: readonly number[] | null;
-  /** Empty for the behaviour without a type. */
+  /** Empty when no type is given. */
   readonly type: "" | "all" | "failed" | "returned";
 }
 
@@ -54,31 +54,34 @@ export const RETRY_VALIDATORS: readonly (readonly [string, Validator])[] = [
   [RETRY_TYPE, oneOf(TYPES, (text) => `unknown value '${text}', expected ${TYPES.join(", ")}`)],
 ];
 
-/** What every retry argument begins with: whoever uses it means a retry, so all others are refused. */
+/**
+ * Prefix of all retry arguments. Unknown arguments with this prefix are refused, because their sender
+ * means a retry.
+ */
 const PREFIX = "x-delayed-retry-";
 const KNOWN: ReadonlySet<string> = new Set(RETRY_VALIDATORS.map(([name]) => name));
-/** What may stand behind the prefix, and what a person means who puts it there. */
+/** Text after the prefix, and the argument that it means. */
 const MEANT: Readonly<Record<string, string>> = {
   ...Object.fromEntries([...KNOWN].map((name) => [name.slice(PREFIX.length), name])),
   limit: "x-delivery-limit",
 };
 const SHOWN_CHARACTERS_MAX = 80;
 
-/** The arguments that are written like retry arguments and are none. */
+/** Returns the arguments that look like retry arguments but do not exist. */
 export function unknownRetryArguments(args: FieldTable): string[] {
   return [...args.keys()].filter((name) =>
     name.toLowerCase().startsWith(PREFIX) && !KNOWN.has(name)
   );
 }
 
-/** The argument that somebody meant who wrote `name`. */
+/** Returns the existing argument that is nearest to `name`. */
 export function meantRetryArgument(name: string): string {
   return MEANT[nearestOf(name.slice(PREFIX.length), Object.keys(MEANT))!]!;
 }
 
 /**
- * Refuses retry arguments that do not exist: a queue that ignored them would not wait between two
- * deliveries. One that the queue `current` already has with the same value is let pass.
+ * Refuses retry arguments that do not exist, because a queue that ignored them would not wait between
+ * two deliveries. An argument that the queue `current` already has with the same value is accepted.
  */
 export function refuseUnknownRetryArguments(
   args: FieldTable,
@@ -90,7 +93,7 @@ export function refuseUnknownRetryArguments(
     return field === undefined || !fieldsEqual(field, args.get(name)!);
   });
   if (unknown === undefined) return;
-  // The reply text may be cut at its end, where the name of the entity stands.
+  // The reply text may be cut at its end, so the name of the entity comes last.
   const shown = unknown.slice(0, SHOWN_CHARACTERS_MAX);
   throw preconditionFailed(
     `unknown arg '${shown}', did you mean '${
@@ -99,7 +102,7 @@ export function refuseUnknownRetryArguments(
   );
 }
 
-/** Whether these validated arguments switch retries on. */
+/** Whether these validated arguments enable retries. */
 export function enablesRetries(args: FieldTable): boolean {
   return hasSchedule(args) && textOf(args.get(RETRY_TYPE)) !== DISABLED;
 }
@@ -108,7 +111,7 @@ function hasSchedule(args: FieldTable): boolean {
   return args.has(RETRY_MIN) || args.has(RETRY_DELAYS);
 }
 
-/** Refuses combinations that cannot work; the arguments have passed their validators. */
+/** Refuses combinations that cannot work. The arguments have passed their validators. */
 export function checkRetryCombinations(name: string, args: FieldTable): void {
   if (textOf(args.get("x-queue-type")) === "stream") refuseOnStream(args);
   if (args.has(RETRY_DELAYS)) refuseFormula(args);
@@ -151,7 +154,7 @@ function delaysOf(args: FieldTable): readonly number[] | null {
   return field?.tag === "A" ? field.value.map((item) => Number(integerOf(item))) : null;
 }
 
-/** The settings that validated arguments come to; null if retries stay off. */
+/** Returns the settings of validated arguments; null if retries are off. */
 export function retrySettings(args: FieldTable): RetrySettings | null {
   if (!enablesRetries(args)) return null;
   return {
@@ -164,7 +167,7 @@ export function retrySettings(args: FieldTable): RetrySettings | null {
   };
 }
 
-/** Whether a retry argument that is present has no effect beside the others. */
+/** Whether a retry argument that is present has no effect, because of the other arguments. */
 export function isInertRetryArgument(name: string, args: FieldTable): boolean {
   if (name === RETRY_TYPE) return false;
   return !enablesRetries(args);

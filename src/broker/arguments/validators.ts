@@ -1,16 +1,16 @@
-// Small checks of one argument each: a validator says what is wrong with a value, in RabbitMQ's words
-// where RabbitMQ knows the argument, or null. Used by the tables of queue and retry arguments; what
-// arguments mean together is not looked at here.
+// Checks of single arguments: a validator says what is wrong with a value, or returns null. The words
+// are RabbitMQ's where RabbitMQ knows the argument. The tables of queue and retry arguments use them;
+// combinations of arguments are not checked here.
 
 import type { FieldValue } from "../../amqp/field_value.ts";
 import { integerOf, textOf } from "../../amqp/field_value.ts";
 import { NAME_BYTES_MAX, utf8Bytes } from "../names.ts";
 import { fieldTypeName, fieldValueTerm } from "./field_text.ts";
 
-/** Says what is wrong with a value; null if nothing is. */
+/** Returns what is wrong with a value; null if it is valid. */
 export type Validator = (field: FieldValue) => string | null;
 
-/** RabbitMQ's longest TTL and expiry: ten years. */
+/** RabbitMQ's maximum for TTL and expiry, ms; ten years of 365 days. */
 export const EXPIRY_MS_MAX = 315_360_000_000;
 
 function notAnInteger(field: FieldValue): string {
@@ -21,18 +21,18 @@ function unacceptableType(field: FieldValue): string {
   return `{unacceptable_type,${fieldTypeName(field)}}`;
 }
 
-/** Any integer from 0. */
+/** An integer of at least 0. */
 export const nonNegativeInteger: Validator = (field) => {
   const value = integerOf(field);
   if (value === undefined) return notAnInteger(field);
   return value < 0 ? `{value_negative,${value}}` : null;
 };
 
-/** Any integer from 1, refused as RabbitMQ does. */
+/** An integer of at least 1, refused as in RabbitMQ. */
 export const positiveInteger: Validator = (field) =>
   integerOf(field) === 0 ? "{value_zero,0}" : nonNegativeInteger(field);
 
-/** A time to live: 0 to ten years of ms. */
+/** A time to live: from 0 to ten years, in ms. */
 export const expiryMs: Validator = (field) => {
   const problem = nonNegativeInteger(field);
   if (problem !== null) return problem;
@@ -40,7 +40,7 @@ export const expiryMs: Validator = (field) => {
   return value > EXPIRY_MS_MAX ? `{value_too_large,${value}}` : null;
 };
 
-/** A time of disuse: 1 ms to ten years. */
+/** A time without use: from 1 ms to ten years. */
 export const disuseMs: Validator = (field) =>
   integerOf(field) === 0 ? "{value_zero,0}" : expiryMs(field);
 
@@ -52,7 +52,7 @@ export const maxPriority: Validator = (field) => {
   return value > 255 ? `{max_value_exceeded,${value}}` : null;
 };
 
-/** An integer within bounds that the error names. */
+/** An integer within bounds, which the error names. */
 export function integerWithin(min: number, max: number): Validator {
   return (field) => {
     const value = integerOf(field);
@@ -62,7 +62,7 @@ export function integerWithin(min: number, max: number): Validator {
   };
 }
 
-/** An array of integers within bounds, not empty. */
+/** A non-empty array of at most `countMax` integers within bounds. */
 export function integersWithin(min: number, max: number, countMax: number): Validator {
   const validate = integerWithin(min, max);
   return (field) => {
@@ -91,7 +91,7 @@ export const shortText: Validator = (field) => {
   return utf8Bytes(text) > NAME_BYTES_MAX ? `longer than ${NAME_BYTES_MAX} bytes` : null;
 };
 
-/** One of a few texts; `refusal` is what RabbitMQ answers to any other. */
+/** One of a few texts. `refusal` returns RabbitMQ's answer to any other text. */
 export function oneOf(texts: readonly string[], refusal: (text: string) => string): Validator {
   return (field) => {
     if (field.tag !== "S") return unacceptableType(field);

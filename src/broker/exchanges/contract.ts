@@ -1,6 +1,7 @@
-// What an exchange type is: how it checks an exchange and a binding, and the table by which it routes.
-// Each type is one small file next to this one, listed in types.ts. A table knows bindings and keys
-// only; alternate exchanges, cycles and several keys per message are the router's business.
+// The contract of an exchange type: it checks exchanges and bindings, and makes the table by which an
+// exchange routes. Each type is one small file in this folder, listed in types.ts. A table knows
+// bindings and keys only; alternate exchanges, cycles and several keys per message are the router's
+// business.
 
 import type { Binding } from "../binding.ts";
 import type { Exchange } from "../exchange.ts";
@@ -9,11 +10,11 @@ import type { RouteMessage, RouteResult } from "../route.ts";
 
 /** The bindings of one exchange, arranged for its way of routing. */
 export interface RoutingTable {
-  /** Takes in a binding; `validateBinding` has accepted it. */
+  /** Adds a binding that `validateBinding` has accepted. */
   bind(binding: Binding): void;
-  /** Drops a binding that was taken in. */
+  /** Removes a binding that was added. */
   unbind(binding: Binding): void;
-  /** Adds to `result` where a message with this key goes; called once for every key it has. */
+  /** Adds the destinations of a message with this key to `result`; called once for each of its keys. */
   match(routingKey: string, message: RouteMessage, result: RouteResult): void;
 }
 
@@ -21,12 +22,12 @@ export interface RoutingTable {
 export interface ExchangeType {
   /** The name used in exchange.declare. */
   readonly name: string;
-  /** Whether the key decides; if not, `match` is called once however many keys a message has. */
+  /** Whether the type routes by key. If not, `match` is called once per message, whatever its keys. */
   readonly usesRoutingKey: boolean;
-  /** Refuses arguments of an exchange that this type cannot accept, with a ChannelError. */
+  /** Throws a ChannelError for arguments of an exchange that this type cannot accept. */
   validate?(spec: ExchangeSpec): void;
-  /** Refuses a binding that this type cannot accept, with a ChannelError. */
+  /** Throws a ChannelError for a binding that this type cannot accept. */
   validateBinding?(source: Exchange, binding: Binding): void;
-  /** A table without bindings. */
+  /** Returns a table without bindings. */
   createTable(): RoutingTable;
 }

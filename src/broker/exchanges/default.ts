@@ -1,6 +1,6 @@
-// The default exchange: a message goes to the queue whose name is its key. It has no bindings of its
-// own and is made by the vhost alone. Internal retry queues are not among the vhost's queues, so a
-// message addressed to one is unroutable.
+// The default exchange: a message goes to the queue whose name is its routing key. It has no bindings
+// of its own, and only the vhost makes it. Internal retry queues are not among the vhost's queues, so a
+// message with the name of one is unroutable.
 
 import { unreachable } from "../../lib/assert.ts";
 import type { Queue } from "../queue.ts";
@@ -28,7 +28,7 @@ class DefaultTable implements RoutingTable {
   }
 }
 
-/** The type of the default exchange of the vhost that has these queues; reported as `direct`. */
+/** Returns the type of the default exchange for a vhost's queues; it is reported as `direct`. */
 export function defaultExchangeType(queues: ReadonlyMap<string, Queue>): ExchangeType {
   return {
     name: "direct",

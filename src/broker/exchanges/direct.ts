@@ -1,5 +1,5 @@
-// The direct exchange: a message goes to every destination bound with exactly its key. One lookup per
-// key, then the cost is that of the destinations.
+// The direct exchange: a message goes to every destination that is bound with exactly its routing key.
+// The cost is one lookup per key and one step per destination.
 
 import type { Binding } from "../binding.ts";
 import { BindingList } from "../binding.ts";

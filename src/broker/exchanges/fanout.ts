@@ -1,5 +1,5 @@
-// The fanout exchange: a message goes to every destination bound, whatever the message's key and the
-// binding's.
+// The fanout exchange: a message goes to every bound destination, whatever the routing keys of the
+// message and the bindings are.
 
 import type { Binding } from "../binding.ts";
 import { BindingList } from "../binding.ts";

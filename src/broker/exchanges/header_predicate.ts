@@ -1,27 +1,27 @@
-// What one set of binding arguments asks of a message's headers. Bindings with equal arguments share
-// one predicate. Used by headers.ts, which finds the predicates worth asking by name and value.
+// The condition that one set of binding arguments sets on the headers of a message. Bindings with equal
+// arguments share one predicate. headers.ts uses it and finds the candidates by header name and value.
 
 import type { FieldTable, FieldValue } from "../../amqp/field_value.ts";
 import { fieldsEqual, integerOf } from "../../amqp/field_value.ts";
 import { BindingList } from "../binding.ts";
 
-/** One header a predicate looks at; `expected` of tag `V` asks for its presence only. */
+/** A test of one header. An `expected` value of tag `V` only requires that the header is present. */
 export interface HeaderTest {
   readonly name: string;
   readonly expected: FieldValue;
   readonly predicate: HeaderPredicate;
 }
 
-/** What may stand in `x-match`, as RabbitMQ has it. */
+/** Values of `x-match`, as in RabbitMQ. */
 export const MATCH_MODES: readonly string[] = ["all", "any", "all-with-x", "any-with-x"];
 
-/** The conditions of one set of arguments and the bindings that have them. */
+/** The tests of one set of arguments, and the bindings with these arguments. */
 export class HeaderPredicate {
-  /** Whether one header is enough. */
+  /** Whether one matching header is enough. */
   readonly isAny: boolean;
   readonly tests: readonly HeaderTest[];
   readonly bindings: BindingList = new BindingList();
-  /** The message it was found for last. */
+  /** Number of the last message that it matched. */
   foundFor = 0;
 
   /** Reads the conditions from validated binding arguments. */
@@ -48,7 +48,7 @@ export class HeaderPredicate {
   }
 }
 
-/** Whether a header that is there satisfies a test. */
+/** Whether a header that is present satisfies a test. */
 export function testHolds(test: HeaderTest, actual: FieldValue): boolean {
   const { expected } = test;
   if (expected.tag === "V" || fieldsEqual(expected, actual)) return true;
@@ -56,7 +56,7 @@ export function testHolds(test: HeaderTest, actual: FieldValue): boolean {
   return number !== undefined && number === numberOf(actual);
 }
 
-// As in RabbitMQ 1, 1.0 and a timestamp of 1 are the same.
+// As in RabbitMQ, 1, 1.0 and a timestamp of 1 are equal.
 function numberOf(field: FieldValue): number | bigint | undefined {
   if (field.tag === "f" || field.tag === "d" || field.tag === "T") return field.value;
   return integerOf(field);

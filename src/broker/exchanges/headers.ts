@@ -1,6 +1,6 @@
-// The headers exchange: a message goes where the binding arguments agree with its headers; the key
-// plays no part. An "all" predicate is listed under one of its headers, an "any" predicate under
-// each, and by value where it asks for one, so that predicates which cannot match are not looked at.
+// The headers exchange: a message goes to the bindings whose arguments match its headers; the routing
+// key has no effect. An "all" predicate is indexed under one of its headers, an "any" predicate under
+// each of them, by value if the test has one. Predicates that cannot match are therefore not tested.
 
 import type { FieldTable, FieldValue } from "../../amqp/field_value.ts";
 import { EMPTY_TABLE } from "../../amqp/field_value.ts";
@@ -19,13 +19,13 @@ type Scalar = string | number | bigint | boolean;
 
 /** The tests of one header name. */
 interface NameIndex {
-  /** Tests for one simple value, by that value; values of different types may share a place. */
+  /** Tests for one simple value, by that value. Values of different types may share a list. */
   readonly byValue: Map<Scalar, HeaderTest[]>;
-  /** Tests for presence, and for values too complex to index. */
+  /** Tests for presence only, and for values that are too complex to index. */
   readonly others: HeaderTest[];
 }
 
-// The value to index by; undefined if the test has to be asked for every value.
+// Returns the value to index by; undefined if the test must be tried for every value.
 function scalarOf(field: FieldValue): Scalar | undefined {
   switch (field.tag) {
     case "V":
@@ -41,7 +41,7 @@ function scalarOf(field: FieldValue): Scalar | undefined {
   }
 }
 
-// A value narrows the search more than mere presence does.
+// A test with a value is preferred, because it narrows the search more than a test for presence.
 function indexedTests(predicate: HeaderPredicate): readonly HeaderTest[] {
   if (predicate.isAny || predicate.tests.length < 2) return predicate.tests;
   const test = predicate.tests.find((one) => scalarOf(one.expected) !== undefined);
@@ -57,7 +57,7 @@ function removeTest(tests: HeaderTest[], predicate: HeaderPredicate): void {
 class HeadersTable implements RoutingTable {
   readonly #predicates = new Map<string, HeaderPredicate>();
   readonly #names = new Map<string, NameIndex>();
-  /** Predicates without tests: "all" of nothing always holds, "any" of nothing never. */
+  /** Predicates without tests: "all" of no tests always matches, "any" of no tests never does. */
   readonly #always: HeaderPredicate[] = [];
   #messageNumber = 0;
 
@@ -77,7 +77,7 @@ class HeadersTable implements RoutingTable {
     for (const test of indexedTests(predicate)) this.#testsLike(test).push(test);
   }
 
-  // The list a test stands in, made if need be.
+  // Returns the list of a test, which is created if needed.
   #testsLike(test: HeaderTest): HeaderTest[] {
     let index = this.#names.get(test.name);
     if (index === undefined) {

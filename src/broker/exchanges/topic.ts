@@ -1,13 +1,13 @@
-// The topic exchange: patterns of words between dots, `*` for one word, `#` for any number. Patterns
-// share a trie; a key walks it word by word with the set of nodes reached so far, so the cost is
-// words × nodes reached, never the number of bindings, and many `#` cannot make it explode.
+// The topic exchange: patterns of words separated by dots, with `*` for one word and `#` for any number
+// of words. Patterns share a trie. A key walks through it word by word with the set of nodes reached so
+// far, so the cost is words × nodes reached, whatever the number of bindings and of `#`.
 //
 //   bindings a.*.c  a.#  b         key "a.x.c" reaches: a, a.#   then a.*, a.#   then a.*.c, a.#
 //   root ─ a ─ * ─ c
 //      │   └── #
 //      └── b
 //
-// As in RabbitMQ the empty key has no words at all, while "a." has two, the second one empty.
+// As in RabbitMQ, the empty key has no words, while "a." has two words, the second one empty.
 
 import type { Binding } from "../binding.ts";
 import { BindingList } from "../binding.ts";
@@ -19,14 +19,14 @@ const DOT = 0x2e;
 
 class TopicNode {
   readonly parent: TopicNode | null;
-  /** The word that leads here, -1 at the root and for `*` and `#`. */
+  /** Id of the word that leads to this node; -1 for the root, `*` and `#`. */
   readonly wordId: number;
   readonly isHash: boolean;
   children: Map<number, TopicNode> | null = null;
   star: TopicNode | null = null;
   hash: TopicNode | null = null;
   bindings: BindingList | null = null;
-  /** The step that has this node in its set already. */
+  /** The step whose set last took in this node. */
   reachedStep = 0;
 
   constructor(parent: TopicNode | null, wordId: number, isHash: boolean) {
@@ -45,7 +45,8 @@ class TopicTable implements RoutingTable {
   readonly #words = new TopicWords();
   readonly #root = new TopicNode(null, -1, false);
   #step = 0;
-  // The nodes reached before and after a word; only the first so many are meant.
+  // The nodes reached before and after a word; only the first `#reachedCount` and `#nextCount` are
+  // valid.
   #reached: TopicNode[] = [];
   #reachedCount = 0;
   #next: TopicNode[] = [];
@@ -135,7 +136,7 @@ class TopicTable implements RoutingTable {
     this.#takeWord(this.#words.findIn(routingKey, start, routingKey.length, hash));
   }
 
-  // Everything the nodes reached so far lead to by one more word.
+  // Adds the nodes that follow the reached nodes by one more word.
   #takeWord(wordId: number): void {
     this.#step += 1;
     for (let i = 0; i < this.#reachedCount; i++) {
@@ -149,7 +150,7 @@ class TopicTable implements RoutingTable {
     this.#swap();
   }
 
-  // A node and, because `#` also stands for no word, the chain of `#` below it.
+  // Adds a node and the chain of `#` below it, because `#` also matches no word.
   #reach(from: TopicNode): void {
     let node: TopicNode | null = from;
     while (node !== null && node.reachedStep !== this.#step) {

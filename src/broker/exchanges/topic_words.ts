@@ -1,15 +1,15 @@
-// The words that occur in the binding patterns of one topic exchange, numbered. A routing key's words
-// are looked up in place, character by character, so that matching cuts no strings. Counted, so that
-// words no pattern uses any more are forgotten. Used by topic.ts only.
+// The words in the binding patterns of one topic exchange, with a number for each. The words of a
+// routing key are looked up in place, character by character, so that matching makes no strings. Words
+// are counted, so that words of no pattern are forgotten. Only topic.ts uses it.
 
 const NONE = -1;
 const BUCKETS_MIN = 16;
 const HASH_PRIME = 0x01000193;
 
-/** The hash of a word of no characters (FNV-1a over UTF-16 units). */
+/** Hash of the empty word (FNV-1a over UTF-16 units). */
 export const WORD_HASH_START: number = 0x811c9dc5 | 0;
 
-/** The hash of a word after one more character. */
+/** Returns the hash of a word extended by one UTF-16 unit. */
 export function extendWordHash(hash: number, unit: number): number {
   return Math.imul(hash ^ unit, HASH_PRIME);
 }
@@ -28,7 +28,7 @@ function holdsWord(text: string, start: number, end: number, word: string): bool
   return true;
 }
 
-/** Numbers for words; ids are small, dense and reused. */
+/** Numbers for words. The ids are small, dense and reused. */
 export class TopicWords {
   // Chained hashing: #buckets -> id -> #nexts -> id … -> NONE.
   #buckets = new Int32Array(BUCKETS_MIN).fill(NONE);
@@ -38,17 +38,20 @@ export class TopicWords {
   readonly #useCounts: number[] = [];
   readonly #freeIds: number[] = [];
 
-  /** How many words are known. */
+  /** Number of known words. */
   get count(): number {
     return this.#words.length - this.#freeIds.length;
   }
 
-  /** The number of a word, or -1 if no pattern has it. */
+  /** Returns the id of a word; -1 if no pattern has it. */
   find(word: string): number {
     return this.findIn(word, 0, word.length, hashWord(word));
   }
 
-  /** The number of the word `text[start, end)` with this hash, or -1. Allocates nothing. */
+  /**
+   * Returns the id of the word `text[start, end)`, whose hash is given; -1 if no pattern has it.
+   * Allocates nothing.
+   */
   findIn(text: string, start: number, end: number, hash: number): number {
     let id = this.#buckets[hash & (this.#buckets.length - 1)]!;
     while (id !== NONE) {
@@ -58,7 +61,7 @@ export class TopicWords {
     return NONE;
   }
 
-  /** The number of a word, given out if it is new; one more user of it. */
+  /** Returns the id of a word, a new one if needed, and counts one more use. */
   acquire(word: string): number {
     const id = this.find(word);
     if (id === NONE) return this.#insert(word);
@@ -89,7 +92,7 @@ export class TopicWords {
     }
   }
 
-  /** One user of a word fewer; the last one makes it forgotten. */
+  /** Counts one use less and forgets a word without uses. */
   release(id: number): void {
     this.#useCounts[id]! -= 1;
     if (this.#useCounts[id]! > 0) return;

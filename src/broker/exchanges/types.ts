@@ -1,5 +1,5 @@
-// The exchange types there are, by name, and the refusal of every other name. A new type is a file
-// next to this one and a line here. RabbitMQ answers 406 to an unknown type since 3.13.
+// The exchange types by name, and the refusal of every other name. A new type is a file in this folder
+// and a line here. RabbitMQ answers an unknown type with 406 since 3.13.
 
 import { ChannelError } from "../../amqp/errors.ts";
 import { PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
@@ -13,7 +13,7 @@ const TYPES: ReadonlyMap<string, ExchangeType> = new Map(
   [DIRECT, FANOUT, HEADERS, TOPIC].map((type) => [type.name, type]),
 );
 
-// Types of RabbitMQ's plugins and of LavinMQ that people will ask for.
+// Types of RabbitMQ's plugins and of LavinMQ that users are likely to try.
 const NOT_SUPPORTED_YET: ReadonlySet<string> = new Set([
   "x-consistent-hash",
   "x-delayed-exchange",
@@ -29,7 +29,7 @@ const NOT_SUPPORTED_YET: ReadonlySet<string> = new Set([
 /** Names of the exchange types that can be declared. */
 export const EXCHANGE_TYPE_NAMES: readonly string[] = [...TYPES.keys()];
 
-/** The type of this name, or a 406. */
+/** Returns the type of this name. @throws ChannelError 406 when it does not exist */
 export function exchangeType(name: string): ExchangeType {
   const type = TYPES.get(name);
   if (type !== undefined) return type;

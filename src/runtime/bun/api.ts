@@ -1,28 +1,28 @@
-// The part of Bun's API that its adapters use, typed here so that every type checker knows it without
-// Bun's own declarations, which would replace those of the web platform in the whole program.
+// The part of Bun's API that its adapters use. It is typed here, so that every type checker knows it
+// without Bun's own declarations, which would replace those of the web platform in the whole program.
 
 /** A TCP socket of Bun's own event loop. */
 export interface BunSocket<Data> {
-  /** Undefined until somebody sets it. */
+  /** Undefined until it is set. */
   data: Data | undefined;
   readonly remoteAddress: string;
   readonly remotePort: number;
   readonly localAddress: string;
   readonly localPort: number;
-  /** Returns how many bytes the kernel took; -1 when the socket is gone. */
+  /** Returns how many bytes the kernel took; -1 when the socket is closed. */
   write(bytes: Uint8Array, byteOffset: number, byteCount: number): number;
   setNoDelay(isEnabled: boolean): boolean;
   pause(): void;
   resume(): void;
-  /** Sends our end of the stream and closes once the other side has closed. */
+  /** Ends our side of the stream and closes the socket when the peer has ended its side. */
   end(): void;
-  /** Sends our end of the stream and leaves reading open. */
+  /** Ends our side of the stream and keeps reading. */
   shutdown(): void;
-  /** Closes now. */
+  /** Closes the socket at once. */
   terminate(): void;
 }
 
-/** What Bun tells about the sockets of a listener. */
+/** The events of a listener's sockets. */
 export interface BunSocketHandlers<Data> {
   open(socket: BunSocket<Data>): void;
   data(socket: BunSocket<Data>, bytes: Uint8Array): void;
@@ -32,14 +32,14 @@ export interface BunSocketHandlers<Data> {
   close(socket: BunSocket<Data>): void;
 }
 
-/** Something that listens. */
+/** A listening socket. */
 export interface BunListener {
   readonly hostname: string;
   readonly port: number;
   stop(closeActive?: boolean): void;
 }
 
-/** The functions themselves. */
+/** The functions of Bun. */
 export interface BunApi {
   readonly version: string;
   listen<Data>(options: {
@@ -51,7 +51,7 @@ export interface BunApi {
   }): BunListener;
 }
 
-/** Bun itself; only to be called where the runtime is Bun. */
+/** Returns Bun's API. Only for code that runs on Bun. */
 export function bun(): BunApi {
   return (globalThis as unknown as { Bun: BunApi }).Bun;
 }

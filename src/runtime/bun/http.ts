@@ -1,13 +1,13 @@
-// HTTP for Bun: the node:http adapter behind a server of node:net. Bun's node:http tells of a connection
-// only when that has sent a request, and Bun's own server tells nothing of connections, so here they
-// are accepted, counted and timed before they reach HTTP.
+// HTTP for Bun: the node:http adapter behind a server of node:net. Bun's node:http reports a connection
+// only after its first request, and Bun's own server reports none. Connections are therefore accepted,
+// counted and timed here, before they reach HTTP.
 
 import type { Server } from "node:http";
 import { createServer, type Server as NetServer, type Socket } from "node:net";
 import { HEAD_MS, NEXT_REQUEST_MS, serve as serveOnNode, SILENT_MS } from "../node/http.ts";
 import type { Listener, ServeOptions } from "../port.ts";
 
-/** Binds and starts answering; rejects with {@linkcode ListenError}. */
+/** Binds and starts to answer. Rejects with {@linkcode ListenError}. */
 export function serve(options: ServeOptions): Promise<Listener> {
   return serveOnNode(options, { front });
 }
@@ -28,7 +28,7 @@ function front(server: Server): NetServer {
   });
 }
 
-/** Ends a connection on which the next step of a request takes too long. */
+/** Closes a connection on which the next step of a request takes too long. */
 class ConnectionClock {
   readonly #socket: Socket;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -39,7 +39,7 @@ class ConnectionClock {
     socket.once("close", () => clearTimeout(this.#timer));
   }
 
-  /** The next step has to come within `limitMs`. */
+  /** Sets the limit for the next step, ms. */
   set(limitMs: number): void {
     clearTimeout(this.#timer);
     if (this.#socket.destroyed) return;

@@ -1,6 +1,7 @@
-// TCP on Bun's native sockets, which carry small messages two to three times as fast as its node:net.
-// Accepts streams and carries bytes between a socket and the session layer as session/transport.ts
-// says; it never looks into them. A write is one system call, what it leaves over waits for `drain`.
+// TCP on Bun's native sockets, which carry small messages two to three times as fast as Bun's node:net.
+// It accepts streams and carries bytes between a socket and the session layer, as session/transport.ts
+// says; it never looks into them. A write is one system call; the bytes that the kernel does not take
+// wait for `drain`.
 
 import type { Transport, TransportEvents, TransportInfo } from "../../session/transport.ts";
 import { ListenError } from "../listen_error.ts";
@@ -10,10 +11,13 @@ import { plainHost } from "../plain_host.ts";
 import type { ListenOptions, StreamListener } from "../port.ts";
 import { bun, type BunSocket, type BunSocketHandlers } from "./api.ts";
 
-/** After our last byte a peer has this long to close its side, so that a reset does not eat it. */
+/**
+ * After our last byte a peer has this long to close its side, so that a reset does not destroy that
+ * byte, ms.
+ */
 const LINGER_MS = 2_000;
 
-/** Binds and starts accepting; rejects with {@linkcode ListenError}. */
+/** Binds and starts to accept. Rejects with {@linkcode ListenError}. */
 export function listen(options: ListenOptions): Promise<StreamListener> {
   return new Promise((resolve) => {
     const streams = new OpenStreams();
@@ -59,10 +63,10 @@ function handlersFor(
     data: (socket, bytes) => socket.data?.received(bytes),
     drain: (socket) => socket.data?.drain(),
     end: (socket) => socket.data?.peerEnded(),
-    // "close" follows every error; the reason makes no difference to the session.
+    // "close" follows every error. The session treats all reasons alike.
     error() {},
     close(socket) {
-      // Refused: nobody was told of it.
+      // The socket was refused, so no other code knows it.
       if (socket.data === undefined) return;
       options.room?.give();
       streams.delete(socket.data);
@@ -72,7 +76,7 @@ function handlersFor(
 }
 
 class SocketTransport implements Transport {
-  /** Set right after accepting; null only while `accept` itself runs. */
+  /** Set right after accepting. It is null only while `accept` runs. */
   events: TransportEvents | null = null;
   readonly #socket: BunSocket<SocketTransport>;
   readonly #outgoing = new Outgoing();
@@ -143,8 +147,8 @@ class SocketTransport implements Transport {
     this.events?.closed();
   }
 
-  // Unread input at the moment of closing would make the kernel send a reset, and that can destroy
-  // our last frames at the other end: so read on, into nothing, until the peer closes too.
+  // Unread input makes the kernel send a reset when the socket is closed, and the reset can destroy our
+  // last frames at the peer. Input is therefore read and dropped until the peer closes too.
   #finish(): void {
     if (this.#isClosed) return;
     this.#socket.shutdown();

@@ -1,5 +1,5 @@
-// The process around us for Bun: node's module, which Bun implements, but for the version. Called by
-// main.ts and server.ts; never by a feature.
+// The current process for Bun: node/process.ts, which Bun can run, except for the version. main.ts and
+// server.ts call it; features never do.
 
 import { bun } from "./api.ts";
 
@@ -17,7 +17,7 @@ export {
   writeOut,
 } from "../node/process.ts";
 
-/** Version of the runtime itself. */
+/** Returns the version of the runtime. */
 export function version(): string {
   return bun().version;
 }

@@ -1,9 +1,9 @@
-// The permission to listen. The modules of node throw a missing one where nobody can catch it, so the
-// net and http adapters of Deno ask for it beforehand.
+// The permission to listen. Deno's node: modules throw a missing permission where it cannot be caught,
+// so the net and http adapters of Deno request it beforehand.
 
 import { formatAddress, ListenError } from "../listen_error.ts";
 
-/** Resolves when listening is permitted; rejects with {@linkcode ListenError} when it is not. */
+/** Resolves when listening is permitted. Rejects with {@linkcode ListenError} when it is not. */
 export async function permitListening(
   purpose: string,
   address: { host: string; port: number },

@@ -1,5 +1,5 @@
-// The process around us for Deno: node's module, which Deno implements, but for what may be refused
-// by a permission or is told differently.
+// The current process for Deno: node/process.ts, which Deno can run, except for functions that need a
+// Deno permission or have another source.
 
 export {
   args,
@@ -12,23 +12,23 @@ export {
   writeOut,
 } from "../node/process.ts";
 
-/** Version of the runtime itself. */
+/** Returns the version of the runtime. */
 export function version(): string {
   return Deno.version.deno;
 }
 
-/** The whole environment; throws when it may not be read. */
+/** Returns the whole environment. Throws when it may not be read. */
 export function environment(): Record<string, string> {
   return Deno.env.toObject();
 }
 
-/** Name of this machine; `localhost` when it may not be asked. */
+/** Returns the name of this machine; `localhost` without the permission to read it. */
 export function hostName(): string {
   const { state } = Deno.permissions.querySync({ name: "sys", kind: "hostname" });
   return state === "granted" ? Deno.hostname() : "localhost";
 }
 
-/** Memory of the whole process as the operating system counts it, bytes. */
+/** Returns the memory of the whole process as the operating system counts it, bytes. */
 export function residentBytes(): number {
   return Deno.memoryUsage().rss;
 }

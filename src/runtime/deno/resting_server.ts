@@ -1,7 +1,7 @@
 // A server of Deno's node:net or node:http that stops listening while there is no room for streams.
-// Deno closes a refused socket only later, so a flood of them would use up every descriptor, and a
-// listener that cannot accept once never accepts again, without a word. The net and http adapters of
-// Deno call `rest` for every refused stream.
+// Deno closes a refused socket only later, so a flood of refused sockets would use up all descriptors.
+// A listener that once failed to accept never accepts again, without any error. The net and http
+// adapters of Deno call `rest` for every refused stream.
 
 import { Server } from "node:net";
 
@@ -16,24 +16,25 @@ export class RestingServer {
   #timer: ReturnType<typeof setInterval> | undefined;
   #isStopped = false;
 
-  /** `hasRoom` says when the server may listen again. */
+  /** `hasRoom` returns whether the server may listen again. */
   constructor(hasRoom: () => boolean) {
     this.#hasRoom = hasRoom;
   }
 
-  /** A stream was refused: listens no more until there is room. */
+  /** Stops listening until there is room, because a stream was refused. */
   rest(server: Server): void {
     if (this.#timer !== undefined || this.#isStopped) return;
     const address = server.address();
     if (address === null || typeof address === "string") return;
     this.#server = server;
     this.#where = { host: address.address, port: address.port, backlog: BACKLOG };
-    // Of an HTTP server too only the port is closed, not the connections that are idle.
+    // This closes only the port, for an HTTP server too; its own close() would also end idle
+    // connections.
     Server.prototype.close.call(server);
     this.#timer = setInterval(() => this.#look(), LOOK_MS);
   }
 
-  // A port that somebody else has taken meanwhile is tried again and again.
+  // While another program uses the port, listening is tried again at each interval.
   #look(): void {
     const server = this.#server;
     if (server === null || server.listening || !this.#hasRoom()) return;
@@ -48,7 +49,7 @@ export class RestingServer {
     this.#timer = undefined;
   }
 
-  /** The server is to be closed for good. */
+  /** Ends the rest for good, because the server is being closed. */
   stop(): void {
     this.#isStopped = true;
     this.#wake();

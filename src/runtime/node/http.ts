@@ -1,6 +1,6 @@
-// HTTP through node:http and @hono/node-server, on every runtime: Deno's and Bun's own servers say
-// nothing of connections, which have to be bounded in number and time. Hands every request with its
-// peer to one handler and never looks into either.
+// HTTP through node:http and @hono/node-server, on every runtime: the servers of Deno and Bun do not
+// report connections, which must be bounded in number and time. It passes every request and its peer to
+// one handler and never looks into either.
 
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import type { Server } from "node:http";
@@ -9,24 +9,25 @@ import { ListenError } from "../listen_error.ts";
 import { plainHost } from "../plain_host.ts";
 import type { HttpPeer, Listener, ServeOptions } from "../port.ts";
 
-/** How long a client may take for the head of a request, and for all of it. */
+/** How long a client may take to send the head of a request, ms. */
 export const HEAD_MS = 10_000;
+/** How long a client may take to send a whole request, ms. */
 const REQUEST_MS = 30_000;
-/** How long a connection may wait for its next request. */
+/** How long a connection may wait for its next request, ms. */
 export const NEXT_REQUEST_MS = 15_000;
-/** How long a client may take nothing of an answer. */
+/** How long a client may take no bytes of an answer, ms. */
 export const SILENT_MS = 60_000;
 const LOOK_MS = 1_000;
 
-/** What a runtime does beside this file. */
+/** The differences of a runtime from this file. */
 export interface HttpVariant {
-  /** There was no room for a connection. */
+  /** Called when there was no room for a connection. */
   readonly onRefused?: (listening: NetServer) => void;
-  /** Makes what listens instead of the HTTP server, and hands connections on to it. */
+  /** Makes the server that listens instead of the HTTP server and passes connections on to it. */
   readonly front?: (server: Server) => NetServer;
 }
 
-/** Binds and starts answering; rejects with {@linkcode ListenError}. */
+/** Binds and starts to answer. Rejects with {@linkcode ListenError}. */
 export function serve(options: ServeOptions, variant: HttpVariant = {}): Promise<Listener> {
   const server = createAdaptorServer({
     fetch: (request, bindings) => options.handler(request, peerOf(bindings as HttpBindings)),
@@ -52,7 +53,7 @@ export function serve(options: ServeOptions, variant: HttpVariant = {}): Promise
   });
 }
 
-// Refuses connections above the limit, or for which there is no room; returns those that are open.
+// Refuses connections above the limit or without room. Returns the set of open connections.
 function boundConnections(
   listening: NetServer,
   options: ServeOptions,

@@ -1,6 +1,6 @@
-// TCP on node:net, for Node and (through deno/net.ts) for Deno. Accepts streams and carries bytes
-// between a socket and the session layer as session/transport.ts says; it never looks into them.
-// Per turn and connection there is one write and one view made for it; nothing per message.
+// TCP through node:net, for Node and, by way of deno/net.ts, for Deno. It accepts streams and carries
+// bytes between a socket and the session layer, as session/transport.ts says; it never looks into them.
+// Each turn and connection costs one write and one view for it, and nothing per message.
 
 import { createServer, type Server, type Socket } from "node:net";
 import type { Transport, TransportEvents, TransportInfo } from "../../session/transport.ts";
@@ -13,17 +13,20 @@ import type { ListenOptions, StreamListener } from "../port.ts";
 const BACKLOG = 1024;
 
 /**
- * Most bytes that a socket is given at once. It tells that they have been taken only when all have:
- * of one large write nobody could see that a slow client takes it.
+ * Maximum bytes of one write to a socket; 256 KiB. A socket reports a write only when all of its bytes
+ * are taken, so a single large write would hide that a slow client is reading.
  */
 const WRITE_BYTES_MAX = 262_144;
 
-/** After our last byte a peer has this long to close its side, so that a reset does not eat it. */
+/**
+ * After our last byte a peer has this long to close its side, so that a reset does not destroy that
+ * byte, ms.
+ */
 const LINGER_MS = 2_000;
 
 /**
- * Binds and starts accepting; rejects with {@linkcode ListenError}. `onRefused` is told when there was
- * no room for a stream.
+ * Binds and starts to accept. Rejects with {@linkcode ListenError}. `onRefused` is called when there
+ * was no room for a stream.
  */
 export function listen(
   options: ListenOptions,
@@ -45,7 +48,7 @@ export function listen(
     server.once("error", fail);
     server.listen({ host: options.host, port: options.port, backlog: BACKLOG }, () => {
       server.off("error", fail);
-      // Out of descriptors while accepting: the connection is lost, the listener goes on.
+      // Accepting fails when descriptors run out. That connection is lost, but the listener continues.
       server.on("error", () => {});
       resolve(listenerOf(server, streams));
     });
@@ -63,8 +66,8 @@ function listenerOf(server: Server, streams: OpenStreams): StreamListener {
   };
 }
 
-// The callback of close() waits for the accepted sockets as well, which are to live on; the handle
-// itself is closed within the current pass of the event loop.
+// The callback of close() waits for the accepted sockets too, but these stay open. The handle itself is
+// closed within the current round of the event loop.
 function stopAccepting(server: Server): Promise<void> {
   server.close();
   return new Promise((resolve) => setImmediate(resolve));
@@ -87,7 +90,7 @@ class SocketTransport implements Transport {
     socket.on("data", (bytes: Uint8Array) => {
       if (!this.#isEnding) this.#events.received(bytes);
     });
-    // "close" follows every error; the reason makes no difference to the session.
+    // "close" follows every error. The session treats all reasons alike.
     socket.on("error", () => {});
     socket.on("close", () => {
       this.#outgoing.clear();
@@ -106,7 +109,8 @@ class SocketTransport implements Transport {
     for (let start = 0; start < byteCount;) {
       const end = Math.min(byteCount, start + WRITE_BYTES_MAX);
       this.#send(buffer, start, end);
-      // node:net tries the system call at once; nothing left over means that it took everything.
+      // node:net tries the system call at once. If it holds nothing after that, the kernel has taken
+      // everything.
       if (this.#socket.writableLength > 0) {
         this.#inFlightBytes = end - start;
         return this.#outgoing.hold(buffer, start, byteCount);
@@ -140,8 +144,8 @@ class SocketTransport implements Transport {
     this.#socket.write(view, this.#onWritten);
   }
 
-  // Also called, one tick late, for writes that were taken at once: those find either nothing in
-  // flight or a later write that still is.
+  // Also called, one tick late, for writes that the kernel took at once. Then either nothing is in
+  // flight, or a later write still is.
   #written(error: Error | null | undefined): void {
     if (error !== null && error !== undefined) return;
     if (this.#inFlightBytes === 0 || this.#socket.writableLength > 0) return;
@@ -167,8 +171,8 @@ class SocketTransport implements Transport {
     }
   }
 
-  // Unread input at the moment of closing would make the kernel send a reset, and that can destroy
-  // our last frames at the other end: so read on, into nothing, until the peer closes too.
+  // Unread input makes the kernel send a reset when the socket is closed, and the reset can destroy our
+  // last frames at the peer. Input is therefore read and dropped until the peer closes too.
   #finish(): void {
     const socket = this.#socket;
     socket.end();

@@ -1,5 +1,5 @@
-// The process around us on node:process and node:fs, for Node and (through deno/process.ts and
-// bun/process.ts) for the others. Called by main.ts and server.ts; never by a feature.
+// The current process through node:process and node:fs, for Node and, by way of deno/process.ts and
+// bun/process.ts, for the other runtimes. main.ts and server.ts call it; features never do.
 
 import { readFileSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
@@ -8,17 +8,17 @@ import process from "node:process";
 const STDOUT = 1;
 const STDERR = 2;
 
-/** Version of the runtime itself. */
+/** Returns the version of the runtime. */
 export function version(): string {
   return process.versions.node;
 }
 
-/** Command line arguments after the program's own name. */
+/** Returns the command line arguments after the program's own name. */
 export function args(): string[] {
   return process.argv.slice(2);
 }
 
-/** The whole environment; throws when it may not be read. */
+/** Returns the whole environment. Throws when it may not be read. */
 export function environment(): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(process.env)) {
@@ -27,23 +27,23 @@ export function environment(): Record<string, string> {
   return environment;
 }
 
-/** Reads a UTF-8 file; throws when it is missing or may not be read. */
+/** Reads a UTF-8 file. Throws when it is missing or may not be read. */
 export function readTextFile(path: string): string {
   return readFileSync(path, "utf8");
 }
 
-/** Writes text to standard output now. */
+/** Writes text to standard output before it returns. */
 export function writeOut(text: string): void {
   writeAll(STDOUT, text);
 }
 
-/** Writes text to standard error now. */
+/** Writes text to standard error before it returns. */
 export function writeError(text: string): void {
   writeAll(STDERR, text);
 }
 
-// A pipe that nobody reads any more, or that is full and does not block, must not stop the broker:
-// what cannot be written is lost.
+// A pipe without a reader, or a full pipe that does not block, must not stop the broker: text that
+// cannot be written is lost.
 function writeAll(descriptor: number, text: string): void {
   const bytes = Buffer.from(text, "utf8");
   let at = 0;
@@ -54,7 +54,7 @@ function writeAll(descriptor: number, text: string): void {
   }
 }
 
-/** Calls back for SIGTERM and SIGINT; returns how to stop listening. */
+/** Calls back for SIGTERM and SIGINT. Returns a function that stops it. */
 export function onSignal(callback: (signal: string) => void): () => void {
   const terminated = () => callback("SIGTERM");
   const interrupted = () => callback("SIGINT");
@@ -66,7 +66,7 @@ export function onSignal(callback: (signal: string) => void): () => void {
   };
 }
 
-/** Calls back for an error nobody caught; returns how to stop listening. */
+/** Calls back for an uncaught error. Returns a function that stops it. */
 export function onUncaught(callback: (error: unknown) => void): () => void {
   process.on("uncaughtException", callback);
   process.on("unhandledRejection", callback);
@@ -81,17 +81,17 @@ export function exit(code: number): never {
   process.exit(code);
 }
 
-/** Number of this process. */
+/** Returns the id of this process. */
 export function processId(): number {
   return process.pid;
 }
 
-/** Name of this machine. */
+/** Returns the name of this machine. */
 export function hostName(): string {
   return hostname();
 }
 
-/** Memory of the whole process as the operating system counts it, bytes. */
+/** Returns the memory of the whole process as the operating system counts it, bytes. */
 export function residentBytes(): number {
   return process.memoryUsage.rss();
 }
