@@ -11,7 +11,7 @@ import type { Queue } from "./queue.ts";
 export const GET_MESSAGE = 1;
 /** The queue is empty. */
 export const GET_EMPTY = 0;
-/** The head is being read or has to expire first; try again when the queue says so. */
+/** The head is being read, has to expire first or comes back; try again when the queue says so. */
 export const GET_PENDING = 2;
 
 /** What is there has a content header that is too large for the client; `delivery.headerBytes` says how large. */
@@ -23,6 +23,8 @@ export const GET_TOO_LARGE = 3;
  */
 export function getHead(queue: Queue, delivery: Delivery, headerBytesMax: number): number {
   const { broker } = queue;
+  // What comes back stands before everything else.
+  if (queue.returnCount > 0) return GET_PENDING;
   if (queue.lane === queue.apart) {
     queue.apart.rewind();
     queue.apart.learn([headerBytesMax]);

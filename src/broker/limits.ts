@@ -36,6 +36,8 @@ export interface Limits {
   memoryBytesMax: number;
   /** Operations a tx channel may hold until commit. */
   txOperationsMax: number;
+  /** Deliveries settled in one turn; more of one client are settled in several. */
+  settledPerTurn: number;
 }
 
 /**
@@ -111,4 +113,5 @@ export const DEFAULT_LIMITS: Readonly<Limits> = {
   inputBytesPerTurn: 131_072,
   memoryBytesMax: 1_073_741_824,
   txOperationsMax: 1_000_000,
+  settledPerTurn: 8192,
 };

@@ -67,6 +67,8 @@ export class Queue implements ReadWaiter {
   /** Messages that it has given up and that have not got to its dead-letter exchange yet. */
   dyingCount = 0;
   isDeleted = false;
+  /** How many are giving messages back, a piece a turn. What comes back stands before all that is ready. */
+  returnCount = 0;
   /** Waits for its turn in the broker's dispatch. */
   isScheduled = false;
   readonly #entries: EntrySink | null;
@@ -267,6 +269,13 @@ export class Queue implements ReadWaiter {
   /** Calls `resume` once, at the beginning of a turn, when a `get` that was pending may be tried again. */
   whenRead(resume: () => void): void {
     this.#reads.wait(resume);
+  }
+
+  /** Somebody has given back all there was to give back. */
+  returned(): void {
+    if (--this.returnCount > 0) return;
+    this.broker.schedule(this);
+    this.#reads.arrived();
   }
 
   // --- what becomes of messages that were out; decided by settlement.ts
