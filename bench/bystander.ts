@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Answers } from "./bystander_client.ts";
+import { LARGE_WORK } from "./large_work.ts";
 import { type RunningBroker, type RuntimeCommands, subjects } from "./versus/brokers.ts";
 
 const CLIENT = fileURLToPath(new URL("./bystander_client.ts", import.meta.url));
@@ -54,10 +55,6 @@ class Bystander {
   }
 }
 
-async function idle(): Promise<void> {
-  await pause(IDLE_MS);
-}
-
 /** Fills a queue whose messages expire together, and calls `begin` before they do. */
 async function deadLetters(broker: RunningBroker, begin: () => Promise<void>): Promise<void> {
   const connection = await amqplib.connect(`amqp://guest:guest@127.0.0.1:${broker.port}`);
@@ -97,9 +94,16 @@ async function floods(broker: RunningBroker): Promise<void> {
   await Promise.all(["f1", "f2", "f3"].map((name) => flood(broker.port, name, untilMs)));
 }
 
-type Case = "idle" | "40 000 dead letters" | "three floods";
+const LOADS: Readonly<
+  Record<string, (broker: RunningBroker, begin: () => Promise<void>) => Promise<void>>
+> = {
+  idle: (_broker, begin) => begin().then(() => pause(IDLE_MS)),
+  "40 000 dead letters": deadLetters,
+  "three floods": (broker, begin) => begin().then(() => floods(broker)),
+  ...LARGE_WORK,
+};
 
-async function run(kind: Case, start: () => Promise<RunningBroker>): Promise<Answers> {
+async function run(kind: string, start: () => Promise<RunningBroker>): Promise<Answers> {
   const broker = await start();
   let bystander: Bystander | undefined;
   const begin = async () => {
@@ -107,25 +111,33 @@ async function run(kind: Case, start: () => Promise<RunningBroker>): Promise<Ans
     await bystander.lines(1);
   };
   try {
-    if (kind === "40 000 dead letters") await deadLetters(broker, begin);
-    else {
-      await begin();
-      await (kind === "idle" ? idle() : floods(broker));
-    }
+    await LOADS[kind]!(broker, begin);
     return await bystander!.end();
   } finally {
     await broker.stop();
   }
 }
 
-/** Measures every case on every runtime that is given and prints the worst of five runs. */
-export async function measureBystander(commands: RuntimeCommands): Promise<void> {
+/** What is measured: everything unless something else is said. */
+export interface BystanderRequest {
+  /** Only cases whose name has this in it. */
+  readonly only: string;
+  readonly runs: number;
+}
+
+/** Measures every case on every runtime that is given and prints the worst of its runs, five by default. */
+export async function measureBystander(
+  commands: RuntimeCommands,
+  { only, runs: runCount }: BystanderRequest = { only: "", runs: RUNS },
+): Promise<void> {
   console.log("answers in ms           ".padEnd(44), "  worst  median  (every run's worst)");
   for (const subject of subjects(commands)) {
     if (!subject.name.startsWith("Reprise")) continue;
-    for (const kind of ["idle", "40 000 dead letters", "three floods"] as const) {
+    for (const kind of Object.keys(LOADS).filter((name) => name.includes(only))) {
       const runs: Answers[] = [];
-      for (let i = 0; i < RUNS; i++) runs.push(await run(kind, () => subject.start(false)));
+      // What is large is to go to a disk as well.
+      const isDurable = LARGE_WORK[kind] !== undefined;
+      for (let i = 0; i < runCount; i++) runs.push(await run(kind, () => subject.start(isDurable)));
       const worst = runs.reduce((a, b) => a.worstMs > b.worstMs ? a : b);
       const each = runs.map(({ worstMs }) => worstMs.toFixed(0)).join(" ");
       const numbers = [worst.worstMs, worst.medianMs].map((ms) => ms.toFixed(1).padStart(7));

@@ -10,7 +10,9 @@
 // latter to a dead-letter exchange. `--min`: kinds of which no piece took so many ms are left out.
 // With `--kind bystander` it measures from outside instead (bystander.ts):
 //
-//   deno run -A bench/pauses.ts --kind bystander [--runtimes deno,bun,node]
+//   deno run -A bench/pauses.ts --kind bystander [--runtimes deno,bun,node] [--case TEXT] [--runs 5]
+//
+// `--case`: only those whose name has the text in it; what is large of one client is among them.
 
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
@@ -196,6 +198,7 @@ if (valueOf("kind") === "bystander") {
   const names = (valueOf("runtimes")?.split(",") ?? RUNTIMES) as RuntimeName[];
   await measureBystander(
     Object.fromEntries(names.map((name) => [name, programCommand(name)[0]!])),
+    { only: valueOf("case") ?? "", runs: Number(valueOf("runs") ?? 5) },
   );
   process.exit(0);
 }

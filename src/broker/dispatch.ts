@@ -25,7 +25,7 @@ export function dispatchQueue(queue: Queue, delivery: Delivery, countMax = Infin
   const { lane, consumers } = queue;
   const { store, nowMs, expirySweeps } = queue.broker;
   // Without consumers nothing is read from disk. The queue removes expired messages by itself.
-  if (consumers.count === 0) return 0;
+  if (consumers.count === 0 || queue.returnCount > 0) return 0;
   if (lane === queue.apart) return dispatchApart(queue, delivery, countMax);
   const propertyBytesMax = consumers.headerBytesMin - DELIVERED_BYTES_MAX;
   let count = 0;

@@ -11,7 +11,10 @@ import type { Queue } from "./queue.ts";
 export const GET_MESSAGE = 1;
 /** The queue is empty. */
 export const GET_EMPTY = 0;
-/** The head is being read or must expire first. Try again when `Queue.whenRead` calls back. */
+/**
+ * The head is being read, must expire first, or messages are coming back to stand before it. Try again
+ * when `Queue.whenRead` calls back.
+ */
 export const GET_PENDING = 2;
 
 /**
@@ -27,6 +30,8 @@ export const GET_TOO_LARGE = 3;
  */
 export function getHead(queue: Queue, delivery: Delivery, headerBytesMax: number): number {
   const { broker } = queue;
+  // What comes back stands before everything else.
+  if (queue.returnCount > 0) return GET_PENDING;
   if (queue.lane === queue.apart) {
     queue.apart.rewind();
     queue.apart.learn([headerBytesMax]);

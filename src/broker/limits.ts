@@ -38,6 +38,8 @@ export interface Limits {
   memoryBytesMax: number;
   /** Operations that a tx channel may hold until commit. */
   txOperationsMax: number;
+  /** Deliveries settled in one turn; more of one client are settled in several. */
+  settledPerTurn: number;
 }
 
 /**
@@ -122,4 +124,5 @@ export const DEFAULT_LIMITS: Readonly<Limits> = {
   inputBytesPerTurn: 131_072,
   memoryBytesMax: 1_073_741_824,
   txOperationsMax: 1_000_000,
+  settledPerTurn: 8192,
 };

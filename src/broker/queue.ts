@@ -67,6 +67,11 @@ export class Queue implements ReadWaiter {
   /** Number of messages that it has given up and that are not yet published as dead letters. */
   dyingCount = 0;
   isDeleted = false;
+  /**
+   * How many channels are giving messages back to the queue, a piece in each turn. Returned messages
+   * stand before all ready ones, so nothing is delivered meanwhile.
+   */
+  returnCount = 0;
   /** Whether the queue waits in the broker's dispatch. */
   isScheduled = false;
   readonly #entries: EntrySink | null;
@@ -267,6 +272,13 @@ export class Queue implements ReadWaiter {
   /** Calls `resume` once, at the beginning of a turn, when a pending `get` may be tried again. */
   whenRead(resume: () => void): void {
     this.#reads.wait(resume);
+  }
+
+  /** One channel has given back all its messages. */
+  returned(): void {
+    if (--this.returnCount > 0) return;
+    this.broker.schedule(this);
+    this.#reads.arrived();
   }
 
   // --- messages that were unacked; settlement.ts decides

@@ -7,6 +7,7 @@ import type { Consumer } from "./consumer.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Queue } from "./queue.ts";
 import { CAUSE_NACK, CAUSE_REJECT } from "./retry.ts";
+import { SETTLED_AS_ACKED, SETTLED_AS_RETURNED, type SettleRun } from "./settle_run.ts";
 
 const CAPACITY_MIN = 16;
 
@@ -80,6 +81,64 @@ export class Unacked {
     }
     this.#trim();
     return true;
+  }
+
+  /** How many entries a settlement of all up to a tag has to look at (tag 0: all); 0: it is unknown. */
+  reach(tag: number): number {
+    const last = this.#lastOf(tag, true);
+    return last < 0 ? 0 : last - this.#head + 1;
+  }
+
+  /** The highest tag there is; 0 when there is none. */
+  get lastTag(): number {
+    return this.count === 0 ? 0 : this.#tags[this.#tail - 1]!;
+  }
+
+  /** Settles what is next of a run, for which it looks at `max` entries at most; says at how many it has. */
+  settleSome(run: SettleRun, max: number): number {
+    const start = this.#firstFrom(run.nextTag);
+    let index = start;
+    for (; index < this.#tail && index - start < max; index++) {
+      const tag = this.#tags[index]!;
+      if (tag > run.lastTag) break;
+      run.nextTag = tag + 1;
+      if (this.#refs[index] === 0) continue;
+      if (this.#held[index] !== 0 && !run.includesHeld) continue;
+      if (run.how === SETTLED_AS_ACKED) this.#ackAt(index);
+      else this.#rejectAt(index, run.how === SETTLED_AS_RETURNED, run.cause);
+    }
+    this.#trim();
+    return index - start;
+  }
+
+  /** Whether a run has settled all it can. */
+  isOver(run: SettleRun): boolean {
+    const index = this.#firstFrom(run.nextTag);
+    return index >= this.#tail || this.#tags[index]! > run.lastTag;
+  }
+
+  /** Visits the queues of what a run settles; the same one more than once. */
+  visitQueues(run: SettleRun, visit: (queue: Queue) => void): void {
+    let last: Queue | null = null;
+    for (let index = this.#firstFrom(run.nextTag); index < this.#tail; index++) {
+      if (this.#tags[index]! > run.lastTag) return;
+      const queue = this.#queues[index]!;
+      if (queue === last || queue === null) continue;
+      visit(queue);
+      last = queue;
+    }
+  }
+
+  // Index of the first entry whose tag is not below `tag`; the tail when there is none.
+  #firstFrom(tag: number): number {
+    let low = this.#head;
+    let high = this.#tail;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#tags[middle]! < tag) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   /**

@@ -55,4 +55,5 @@ export const LIMIT_RANGES: Readonly<Record<keyof Limits, LimitRange>> = {
     help: "memory at which publishers wait",
   },
   txOperationsMax: { min: 1, max: ANY_COUNT_MAX, help: "operations one transaction may hold" },
+  settledPerTurn: { min: 16, max: ANY_COUNT_MAX, help: "deliveries settled in one turn" },
 };

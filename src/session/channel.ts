@@ -9,6 +9,7 @@ import type { Delivery } from "../broker/delivery.ts";
 import { serveFirst, settleTurn } from "../broker/dispatch.ts";
 import { Publisher } from "../broker/publish.ts";
 import { CAUSE_CLOSE } from "../broker/retry.ts";
+import { SETTLED_AS_RETURNED } from "../broker/settle_run.ts";
 import { Unacked } from "../broker/unacked.ts";
 import type { VHost } from "../broker/vhost.ts";
 import { logClose } from "./close_log.ts";
@@ -238,7 +239,23 @@ export class Channel implements ConsumerChannel {
     this.#waiting.clear();
     context.zone.run(() => {
       for (const consumer of consumers) consumer.queue.cancel(consumer);
-      this.unacked.requeueAll(CAUSE_CLOSE, true);
     });
+    this.requeueAll(CAUSE_CLOSE);
+  }
+
+  /**
+   * Gives everything back, for CAUSE_RECOVER or CAUSE_CLOSE (retry.ts): at once, or in pieces from here on.
+   * A recover leaves what a transaction holds where it is.
+   */
+  requeueAll(cause: number): void {
+    const { unacked, context } = this;
+    const { settling } = context;
+    const includesHeld = cause === CAUSE_CLOSE;
+    if (settling.takesAtOnce(this, unacked.reach(0))) {
+      return context.zone.run(() => unacked.requeueAll(cause, includesHeld));
+    }
+    const { lastTag } = unacked;
+    const how = SETTLED_AS_RETURNED;
+    settling.begin(this, { how, cause, includesHeld, isCounted: false, lastTag, nextTag: 1 });
   }
 }

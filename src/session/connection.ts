@@ -9,7 +9,7 @@ import {
   PROTOCOL_HEADER,
   ProtocolHeaderMatcher,
 } from "../amqp/frame.ts";
-import { writeConnectionClose } from "../amqp/methods_gen.ts";
+import { writeConnectionClose, writeConnectionCloseOk } from "../amqp/methods_gen.ts";
 import { EMPTY_TABLE, type FieldTable } from "../amqp/field_value.ts";
 import type { Owner } from "../broker/names.ts";
 import type { Publisher } from "../broker/publish.ts";
@@ -304,15 +304,24 @@ export class Connection implements Owner {
   }
 
   /**
-   * The client's connection.close has been answered. The client ends the stream, or we do after a short
-   * time: one that closes twice would take an end of ours for a broken connection.
+   * Answers the client's connection.close when everything it had has been given back. Then the client ends
+   * the stream, or we do after a short time: one that closes twice would take an end of ours for a broken
+   * connection.
    */
   leave(): void {
-    if (this.state >= STATE_LEAVING) return;
-    this.release();
-    this.state = STATE_LEAVING;
-    this.input.holds = 0;
-    this.context.timers.setDeadline(this, LEAVE_GRACE_MS);
+    const { timers, settling } = this.context;
+    const isFirst = this.state < STATE_LEAVING;
+    if (isFirst) {
+      this.release();
+      this.state = STATE_LEAVING;
+      this.input.holds = 0;
+      timers.clearDeadline(this);
+    }
+    settling.whenDone(this, () => {
+      if (this.state !== STATE_LEAVING) return;
+      writeConnectionCloseOk(this.writer(), 0);
+      if (isFirst) timers.setDeadline(this, LEAVE_GRACE_MS);
+    });
   }
 
   /** Ends the stream after what has been written. */
@@ -369,7 +378,8 @@ export class Connection implements Owner {
     this.channelCount = 0;
     this.attached = null;
     context.unfinished.gone(this);
-    if (vhost !== null) context.zone.run(() => vhost.deleteExclusive(this));
+    if (vhost === null) return;
+    context.settling.whenDone(this, () => context.zone.run(() => vhost.deleteExclusive(this)));
   }
 
   /** The channel is gone on both sides; its number may be used again. */

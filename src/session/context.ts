@@ -18,6 +18,7 @@ import { HOLD_STORE } from "./input.ts";
 import { Newcomers } from "./newcomers.ts";
 import { unblock } from "./blocking.ts";
 import { type OutputGate, OutputShare } from "./output_gate.ts";
+import { Settling } from "./settling.ts";
 import type { StoreWait } from "./store_wait.ts";
 import { UnfinishedContent } from "./unfinished_content.ts";
 import { UnreadPeers } from "./unread_peers.ts";
@@ -74,6 +75,7 @@ export class SessionContext {
   readonly output: OutputShare;
   readonly unreadPeers: UnreadPeers;
   readonly newcomers: Newcomers;
+  readonly settling: Settling;
   timers!: ConnectionTimers;
 
   readonly publishArguments: PublishArguments = new PublishArguments();
@@ -118,6 +120,7 @@ export class SessionContext {
     this.output = new OutputShare(outputBytesMax(this.limits));
     this.unreadPeers = new UnreadPeers(this.broker, this.zone);
     this.newcomers = new Newcomers(this.broker);
+    this.settling = new Settling(this);
   }
 
   /** After the turn's batch is closed: answers and confirms that are safe now, and unblocking. */
@@ -183,6 +186,6 @@ export class SessionContext {
 
   /** Whether another turn should follow soon although nothing new has come. */
   get hasMoreWork(): boolean {
-    return this.runnable.length > 0 || this.touched.length > 0;
+    return this.runnable.length > 0 || this.touched.length > 0 || this.settling.hasWork;
   }
 }

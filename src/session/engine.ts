@@ -222,6 +222,7 @@ export class Engine {
     zone.isBroker = true;
     this.#broker.beginTurn(this.#time.nowMs());
     zone.isBroker = false;
+    this.#context.settling.beginTurn();
     this.#context.blockReason = this.#broker.blockReason;
   }
 
@@ -324,7 +325,9 @@ export class Engine {
   }
 
   #endClosing(): void {
-    if (this.#closing === null || (this.#connections.size > 0 && !this.#isDead)) return;
+    if (this.#closing === null) return;
+    const isBusy = this.#connections.size > 0 || this.#context.settling.hasWork;
+    if (isBusy && !this.#isDead) return;
     const resolve = this.#closing;
     this.#closing = () => {};
     this.#isClosed = true;

@@ -18,6 +18,8 @@ export const HOLD_ADMISSION = 8;
 export const HOLD_CONTENT = 16;
 /** Hold: a login, or the answer to a wrong one, has to wait. */
 export const HOLD_LOGIN = 32;
+/** Hold: what the client has settled is more than a turn's work. */
+export const HOLD_SETTLE = 64;
 
 // Small chunks are cheap to collect.
 const DROPPED_BYTES_MIN = 16_384;

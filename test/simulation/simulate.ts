@@ -67,6 +67,8 @@ class Simulation implements Stage {
       outboxBytesMax: 2000 + prng.nextBelow(200_000),
       memoryBytesMax: prng.nextBelow(3) === 0 ? 10_000_000 : 1_000_000_000,
       unackedPerChannelMax: prng.nextBelow(3) === 0 ? 20 : 100_000,
+      // Every other run settles a few deliveries a turn.
+      settledPerTurn: seed % 2 === 0 ? 1 + seed % 7 : 8192,
     };
     this.node = new TestNode({ seed, limits, ...options.node });
     const { clock } = this.node;

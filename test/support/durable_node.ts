@@ -1,6 +1,7 @@
 // A whole node over a file store on a disk in memory, with clients that speak frames: killed and started
 // again with what is on the disk. Syncs and reads end by themselves, or when the test lets them. Tests only.
 
+import type { Limits } from "../../src/broker/limits.ts";
 import { restoreBroker } from "../../src/broker/recovery.ts";
 import type { FileStore } from "../../src/store/file_store.ts";
 import { openStore } from "./disk_store.ts";
@@ -16,12 +17,16 @@ export class DurableNode {
   #soon: (callback: () => void) => void = (callback) => callback();
 
   /** Starts from what is on `disk` when the wall clock says `wallMs`. */
-  constructor(disk: MemoryDisk = new MemoryDisk(), wallMs: number = START_MS) {
+  constructor(
+    disk: MemoryDisk = new MemoryDisk(),
+    wallMs: number = START_MS,
+    limits: Partial<Limits> = {},
+  ) {
     this.disk = disk;
     this.#finishPromptly();
     this.store = openStore(disk, { seed: 7 });
     const { lastTimeMs } = this.store.recovered;
-    this.node = new TestNode({ store: this.store, wallMs, lastTimeMs });
+    this.node = new TestNode({ store: this.store, wallMs, lastTimeMs, limits });
     this.#soon = this.node.loop.soon;
     this.node.engine.turn(() => void restoreBroker(this.node.broker, this.store));
     this.node.settle();

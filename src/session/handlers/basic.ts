@@ -78,7 +78,10 @@ function cancel(channel: Channel, frame: FrameParser): void {
 function recover(channel: Channel, frame: FrameParser): void {
   const args = decodeBasicRecover(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   requeueAll(channel, args.requeue);
-  writeBasicRecoverOk(channel.connection.writer(), channel.number);
+  const { context, connection, number } = channel;
+  context.settling.whenDone(connection, () => {
+    if (!channel.isReleased) writeBasicRecoverOk(connection.writer(), number);
+  });
 }
 
 function recoverAsync(channel: Channel, frame: FrameParser): void {
@@ -88,6 +91,6 @@ function recoverAsync(channel: Channel, frame: FrameParser): void {
 
 function requeueAll(channel: Channel, requeue: boolean): void {
   if (!requeue) throw new ConnectionError(NOT_IMPLEMENTED, "requeue=false");
-  channel.context.zone.run(() => channel.unacked.requeueAll(CAUSE_RECOVER, false));
+  channel.requeueAll(CAUSE_RECOVER);
   channel.acked();
 }

@@ -4,6 +4,11 @@
 import { ChannelError } from "../../amqp/errors.ts";
 import type { FrameParser } from "../../amqp/frame_parser.ts";
 import { PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
+import {
+  SETTLED_AS_ACKED,
+  SETTLED_AS_REJECTED,
+  SETTLED_AS_RETURNED,
+} from "../../broker/settle_run.ts";
 import { NACK, REJECT } from "../../broker/unacked.ts";
 import type { Channel } from "../channel.ts";
 import { SETTLE_ACK, SETTLE_NACK, SETTLE_REJECT } from "../tx.ts";
@@ -15,6 +20,7 @@ export function handleAck(channel: Channel, frame: FrameParser): void {
   args.readAck(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   if (channel.tx !== null) return hold(channel, SETTLE_ACK);
   const { unacked, context } = channel;
+  if (args.multiple && isLong(channel)) return settleInPieces(channel, SETTLED_AS_ACKED, REJECT);
   const before = unacked.count;
   context.zone.isBroker = true;
   const isKnown = unacked.ack(args.deliveryTag, args.multiple);
@@ -43,6 +49,9 @@ export function handleNack(channel: Channel, frame: FrameParser): void {
 function reject(channel: Channel, cause: number): void {
   const { unacked, context } = channel;
   const args = context.settleArguments;
+  if (args.multiple && isLong(channel)) {
+    return settleInPieces(channel, args.requeue ? SETTLED_AS_RETURNED : SETTLED_AS_REJECTED, cause);
+  }
   const before = unacked.count;
   context.zone.isBroker = true;
   const isKnown = unacked.reject(args.deliveryTag, args.multiple, args.requeue, cause);
@@ -50,6 +59,20 @@ function reject(channel: Channel, cause: number): void {
   context.broker.metrics.rejected += before - unacked.count;
   if (!isKnown) throw unknownTag(args.deliveryTag);
   channel.acked();
+}
+
+// Whether it is more than this turn may settle.
+function isLong(channel: Channel): boolean {
+  const { unacked, context } = channel;
+  return !context.settling.takesAtOnce(channel, unacked.reach(context.settleArguments.deliveryTag));
+}
+
+function settleInPieces(channel: Channel, how: number, cause: number): void {
+  const { unacked, context } = channel;
+  const { deliveryTag } = context.settleArguments;
+  const lastTag = deliveryTag === 0 ? unacked.lastTag : deliveryTag;
+  const run = { how, cause, includesHeld: false, isCounted: true, lastTag, nextTag: 1 };
+  context.settling.begin(channel, run);
 }
 
 function hold(channel: Channel, kind: number): void {

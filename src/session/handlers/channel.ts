@@ -19,6 +19,7 @@ import { CHANNEL_ERROR, NOT_ALLOWED, NOT_IMPLEMENTED } from "../../amqp/reply_co
 import { assert } from "../../lib/assert.ts";
 import { Channel } from "../channel.ts";
 import type { Connection } from "../connection.ts";
+import { STATE_CLOSING } from "../connection_state.ts";
 import { unimplemented } from "../unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
@@ -48,7 +49,10 @@ export function handleChannel(channel: Channel, key: number, frame: FrameParser)
       decodeChannelClose(buffer, start, payloadEnd);
       channel.release();
       connection.removeChannel(channel);
-      writeChannelCloseOk(connection.writer(), number);
+      // Whoever is told that a channel is closed finds its messages in their queues.
+      connection.context.settling.whenDone(connection, () => {
+        if (connection.state < STATE_CLOSING) writeChannelCloseOk(connection.writer(), number);
+      });
       return;
     case CHANNEL_FLOW:
       if (!decodeChannelFlow(buffer, start, payloadEnd).active) {

@@ -14,7 +14,6 @@ import {
   decodeConnectionOpen,
   decodeConnectionTuneOk,
   decodeConnectionUpdateSecret,
-  writeConnectionCloseOk,
   writeConnectionUpdateSecretOk,
 } from "../../amqp/methods_gen.ts";
 import { CHANNEL_ERROR } from "../../amqp/reply_code.ts";
@@ -39,7 +38,6 @@ export function handleConnection(connection: Connection, key: number, frame: Fra
   const { state } = connection;
   if (key === CONNECTION_CLOSE) {
     decodeConnectionClose(buffer, start, payloadEnd);
-    writeConnectionCloseOk(connection.writer(), 0);
     connection.leave();
   } else if (state === STATE_CLOSING || state === STATE_LEAVING) {
     if (key === CONNECTION_CLOSE_OK) connection.end();
