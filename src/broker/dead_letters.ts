@@ -40,8 +40,8 @@ import {
 } from "./source_letters.ts";
 import {
   changedHeaders,
+  cycleQueues,
   headersWithDeaths,
-  isCycle,
   recordDeath,
   withoutOldestDeaths,
 } from "./x_death.ts";
@@ -58,6 +58,8 @@ const REPLACED_HEADERS = ["CC", "BCC", DELIVERY_COUNT_HEADER].map((name) => {
 const COST_PER_QUEUE = 64;
 // This many bytes of a body cost as much as one publish with its headers written anew.
 const BODY_BYTES_PER_COST = 8192;
+// This many bytes of properties do as well: the history of deaths in them is read and written anew.
+const PROPERTY_BYTES_PER_COST = 128;
 
 /** Dead letters of one node: queues take turns, and those of one queue keep their order. */
 export class DeadLetters implements LetterReads {
@@ -139,10 +141,11 @@ export class DeadLetters implements LetterReads {
         letters.read();
         return cost;
       }
-      const bodyBytes = this.#view.bodyEnd - this.#view.bodyStart;
+      const { bodyStart, bodyEnd, propertiesStart, propertiesEnd } = this.#view;
+      cost += 1 + (bodyEnd - bodyStart) / BODY_BYTES_PER_COST +
+        (propertiesEnd - propertiesStart) / PROPERTY_BYTES_PER_COST;
       this.#publish(letter);
       this.#finish(letters, letter);
-      cost += 1 + bodyBytes / BODY_BYTES_PER_COST;
     }
     if (letters.count > 0) this.#ready.add(letters);
     return cost;
@@ -279,9 +282,11 @@ export class DeadLetters implements LetterReads {
   #keepTakers(result: RouteResult, headers: FieldTable, bodyBytes: number): number {
     let kept = 0;
     this.#refusers.length = 0;
+    // Once for all targets: either may be many.
+    const closed = cycleQueues(headers);
     for (let index = 0; index < result.count; index++) {
       const target = result.queues[index]!;
-      if (isCycle(headers, target.name)) this.#broker.metrics.deadLettersDropped++;
+      if (closed.has(target.name)) this.#broker.metrics.deadLettersDropped++;
       else if (target.admits(bodyBytes)) result.queues[kept++] = target;
       else if (passesOn(target)) this.#refusers.push(target);
       else this.#broker.metrics.deadLettersDropped++;

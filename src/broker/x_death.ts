@@ -194,14 +194,15 @@ function withOneKey(entry: FieldValue): FieldValue {
 }
 
 /**
- * Whether delivering to `targetQueue` would close a loop that no consumer has asked for: the message
+ * The queues to which a delivery would close a loop that no consumer has asked for: the message
  * died there before, and since then no consumer rejected it or used up its deliveries.
  * @param headers the headers after the present death was recorded
  */
-export function isCycle(headers: FieldTable, targetQueue: string): boolean {
+export function cycleQueues(headers: FieldTable): ReadonlySet<string> {
+  const queues = new Set<string>();
   for (const { queue, reason } of recordedDeaths(headers)) {
-    if (BREAKS_CYCLE.has(reason)) return false;
-    if (queue === targetQueue) return true;
+    if (BREAKS_CYCLE.has(reason)) break;
+    queues.add(queue);
   }
-  return false;
+  return queues;
 }

@@ -1,6 +1,9 @@
 // Dead letters of several queues side by side: turns, reads under way and letters that cannot be read.
 
 import { assert, assertEquals, assertGreater, assertLessOrEqual } from "@std/assert";
+import type { FieldTable } from "../../../src/amqp/field_value.ts";
+import type { Properties } from "../../../src/amqp/properties.ts";
+import { type Death, recordDeath } from "../../../src/broker/x_death.ts";
 import type { ReadWaiter } from "../../../src/store/port.ts";
 import { emptyView } from "../../../src/store/views.ts";
 import { SlowStore } from "../../support/slow_store.ts";
@@ -9,10 +12,17 @@ import { type Plain, TestBroker, TestChannel } from "../../support/test_broker.t
 const DEAD: Plain = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead" };
 
 /** Publishes so many messages to queues of these names and lets them expire. */
-function expire(t: TestBroker, counts: Record<string, number>, bodyBytes = 10): void {
+function expire(
+  t: TestBroker,
+  counts: Record<string, number>,
+  bodyBytes = 10,
+  properties: Properties = {},
+): void {
   for (const [name, count] of Object.entries(counts)) {
-    t.queue(name, { ...DEAD, "x-message-ttl": 1000 });
-    for (let i = 1; i <= count; i++) t.publish(name, `${name}${i}`.padEnd(bodyBytes + i));
+    if (!t.vhost.queues.has(name)) t.queue(name, { ...DEAD, "x-message-ttl": 1000 });
+    for (let i = 1; i <= count; i++) {
+      t.publish(name, `${name}${i}`.padEnd(bodyBytes + i), properties);
+    }
   }
   t.broker.dispatch();
   t.broker.endTurn();
@@ -45,6 +55,28 @@ Deno.test("large dead letters take more of a turn", () => {
   assertLessOrEqual(dead.readyCount, 8);
   t.turn();
   assertEquals(take(t, 100), Array.from({ length: 100 }, (_, index) => `large${index + 1}`));
+});
+
+Deno.test("dead letters with a long history take more of a turn", () => {
+  const t = new TestBroker();
+  const dead = t.queue("dead");
+  const died = Array.from({ length: 8 }, (_, index): Death => {
+    return {
+      reason: "rejected",
+      queue: `earlier${index}`,
+      exchange: "",
+      routingKeys: ["q"],
+      timeSeconds: 1000,
+      originalExpiration: null,
+    };
+  });
+  const headers = died.reduce<FieldTable>(recordDeath, new Map());
+  expire(t, { q: 500 }, 10, { headers });
+  t.broker.dispatch();
+  assertGreater(dead.readyCount, 10);
+  assertLessOrEqual(dead.readyCount, 100);
+  t.turn();
+  assertEquals(dead.readyCount, 500);
 });
 
 /** Ends reads by hand, the last first, or as errors. */
