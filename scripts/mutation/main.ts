@@ -5,6 +5,8 @@
 //   --sample=N   so many mutants of each folder, drawn at random; 100 by default, 0 for all
 //   --seed=N     which ones; 1 by default
 //   --jobs=N     so many at the same time; 2 by default
+//   --near       only with the tests of the layer and of those above: without test/model, the
+//                simulations and the fuzzers, which take most of the time and notice a few more
 //   --out=FILE   one line of JSON for each mutant
 
 import {
@@ -23,7 +25,7 @@ import { freshCopy } from "../lib/fresh_copy.ts";
 import { run } from "../lib/process.ts";
 import { denoCommand, ROOT } from "../lib/runtimes.ts";
 import { applyMutant, findMutants, type Mutant } from "./mutants.ts";
-import { stagesOf } from "./stages.ts";
+import { COMMON_STAGES, stagesOf } from "./stages.ts";
 
 // A stage that takes so many times as long as the slowest one without a fault has hung, and a mutant
 // that hangs has been noticed: a run of the tests would not end.
@@ -54,13 +56,16 @@ const { values, positionals } = parseArgs({
     sample: { type: "string", default: "100" },
     seed: { type: "string", default: "1" },
     jobs: { type: "string", default: "2" },
+    near: { type: "boolean", default: false },
     out: { type: "string" },
   },
 });
 
 const folders = positionals.length > 0 ? positionals : ["src/broker", "src/session", "src/store"];
 const random = new Prng(Number(values.seed));
-const tasks = folders.flatMap((folder) => draw(mutantsOf(folder), Number(values.sample)));
+const tasks = alternating(
+  folders.map((folder) => draw(mutantsOf(folder), Number(values.sample))),
+);
 console.log(`${tasks.length} mutants`);
 
 const outcomes: Outcome[] = [];
@@ -89,6 +94,19 @@ function draw(all: Task[], count: number): Task[] {
   return all.slice(0, count);
 }
 
+/** One of each in turn, so that a run that is broken off has tried something of every folder. */
+function alternating(lists: Task[][]): Task[] {
+  const longest = Math.max(...lists.map((list) => list.length));
+  return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list[index] ?? []))
+    .flat();
+}
+
+/** The stages that are run for a file. */
+function chosenStages(file: string, root: string): string[][] {
+  const stages = stagesOf(file, root);
+  return values.near ? stages.slice(0, -1) : stages;
+}
+
 /** One worker with a copy of its own. */
 async function work(): Promise<void> {
   const copy = freshCopy();
@@ -109,7 +127,9 @@ async function work(): Promise<void> {
 /** Without a fault every test has to pass, or nothing that fails later says anything. */
 async function control(root: string): Promise<number> {
   const folderTasks = [...new Map(tasks.map((task) => [task.folder, task])).values()];
-  const stages = folderTasks.flatMap(({ file }) => stagesOf(file, root).slice(-2));
+  const stages = folderTasks.flatMap(({ file }) =>
+    chosenStages(file, root).slice(values.near ? -1 : -COMMON_STAGES)
+  );
   let slowestMs = 0;
   for (const stage of new Map(stages.map((stage) => [stage.join(" "), stage])).values()) {
     const startMs = performance.now();
@@ -129,7 +149,7 @@ async function tryMutant(task: Task, root: string, timeoutMs: number): Promise<O
   const change = `${task.file}:${mutant.line} ${was} -> ${mutant.replacement}`;
   writeFileSync(path, applyMutant(source, mutant));
   try {
-    const stages = stagesOf(task.file, root);
+    const stages = chosenStages(task.file, root);
     for (const [stage, tests] of stages.entries()) {
       const end = await runStage(tests, root, timeoutMs);
       if (end !== "passed") return { ...task, change, stage, end, isKilled: true };
