@@ -255,8 +255,8 @@ export class Channel implements ConsumerChannel {
   }
 
   /**
-   * Gives everything back, for CAUSE_RECOVER or CAUSE_CLOSE (retry.ts): at once, or in pieces from here on.
-   * A recover leaves what a transaction holds where it is.
+   * Returns all unacked messages, for CAUSE_RECOVER or CAUSE_CLOSE (retry.ts), at once or in pieces
+   * from here on. A recover leaves messages that a transaction holds.
    */
   requeueAll(cause: number): void {
     const { unacked, context } = this;

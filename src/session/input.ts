@@ -18,7 +18,7 @@ export const HOLD_ADMISSION = 8;
 export const HOLD_CONTENT = 16;
 /** Hold: a login, or the answer to a wrong one, must wait. */
 export const HOLD_LOGIN = 32;
-/** Hold: what the client has settled is more than a turn's work. */
+/** Hold: the client settles more deliveries than one turn may. */
 export const HOLD_SETTLE = 64;
 
 // Smaller chunks are left to the garbage collector, because they are cheap to collect.

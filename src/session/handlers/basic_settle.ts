@@ -61,7 +61,7 @@ function reject(channel: Channel, cause: number): void {
   channel.acked();
 }
 
-// Whether it is more than this turn may settle.
+// Whether the settlement has more deliveries than this turn may settle.
 function isLong(channel: Channel): boolean {
   const { unacked, context } = channel;
   return !context.settling.takesAtOnce(channel, unacked.reach(context.settleArguments.deliveryTag));

@@ -49,7 +49,7 @@ export function handleChannel(channel: Channel, key: number, frame: FrameParser)
       decodeChannelClose(buffer, start, payloadEnd);
       channel.release();
       connection.removeChannel(channel);
-      // Whoever is told that a channel is closed finds its messages in their queues.
+      // A client that is told that its channel is closed must find the messages back in their queues.
       connection.context.settling.whenDone(connection, () => {
         if (connection.state < STATE_CLOSING) writeChannelCloseOk(connection.writer(), number);
       });
