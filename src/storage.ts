@@ -25,7 +25,7 @@ export interface StorageOptions {
   readonly folder: string;
   /** False: messages count as safe once the operating system has them. */
   readonly isSynced: boolean;
-  /** Publishers wait while the disk has less room than this. */
+  /** Publishers wait while the disk has less room than this, bytes. */
   readonly diskFreeBytesMin: number;
 }
 

@@ -305,8 +305,8 @@ export class Engine {
     const dueMs = this.#broker.scheduler.nextDueMs();
     // Firing too early does no harm, but firing too late does.
     if (dueMs >= this.#armedDueMs || this.#isClosed) return;
-    // A timer that is due already is run by the turn that has been asked for, so that a round has one turn
-    // and not two.
+    // A timer that is due already is run by the turn that has been asked for, so that a round has one
+    // turn and not two.
     if (this.#isSoonAsked && dueMs <= this.#broker.nowMs) return;
     this.#armedDueMs = dueMs;
     this.#loop.arm(this.#broker.wakeDelayMs, this.#onTimer);

@@ -6,7 +6,7 @@ import { FrameParser } from "../amqp/frame_parser.ts";
 import { dropBytes, EMPTY_BYTES } from "../lib/bytes.ts";
 import type { Transport } from "./transport.ts";
 
-/** Hold: memory is short and the client has published. */
+/** Hold: memory or disk is short and the client has published. */
 export const HOLD_MEMORY = 1;
 /** Hold: the client does not take its output. */
 export const HOLD_OUTPUT = 2;

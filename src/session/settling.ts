@@ -52,8 +52,8 @@ export class Settling {
   }
 
   /**
-   * Whether this channel may settle `count` deliveries at once. If not, the caller must call {@linkcode
-   * begin}.
+   * Whether this channel may settle `count` deliveries at once. If not, the caller must call
+   * {@linkcode begin}.
    */
   takesAtOnce(channel: Channel, count: number): boolean {
     if (this.#jobs.size > 0 && this.#jobs.has(channel)) return false;
