@@ -25,7 +25,7 @@ export interface StorageOptions {
   readonly folder: string;
   /** False: messages count as safe once the operating system has them. */
   readonly isSynced: boolean;
-  /** Publishers wait while the disk has less room than this. */
+  /** Publishers wait while the disk has less room than this, bytes. */
   readonly diskFreeBytesMin: number;
 }
 
@@ -74,8 +74,8 @@ export class Storage {
 
   /**
    * Locks a folder and reads what it holds.
-   * @throws StorageError when the folder is in use or has another format, or the disk fails; the
-   * folder is unchanged then
+   * @throws StorageError when the folder is in use, has a newer format or a damaged or missing manifest,
+   * or when the disk fails; the folder is unchanged then
    */
   static open(options: StorageOptions, parts: StorageParts): Storage {
     const { logger } = parts;

@@ -7,7 +7,7 @@
 //   lane         3 · 5 6 7 8 …
 //   ≤ 4084       (none: every consumer takes them)
 //   ≤ 131 064    1 4         for consumers with a frame_max of 131 072
-//   more         2           set aside until somebody comes who takes it
+//   more         2           set aside until a consumer comes that takes it
 
 import {
   type EntryVisitor,

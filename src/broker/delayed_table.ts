@@ -6,8 +6,9 @@
 const CHUNK_ROWS = 8192;
 const CHUNK_SHIFT = 13;
 const CHUNK_MASK = CHUNK_ROWS - 1;
+/** Bytes of a row: 6 fields of 4 bytes and 4 fields of 8 bytes. */
 const ROW_BYTES = 56;
-/** No row. */
+/** Stands in place of a row: there is none. */
 export const NO_ROW = 0xffff_ffff;
 
 class DelayedChunk {

@@ -30,7 +30,7 @@ export const GET_TOO_LARGE = 3;
  */
 export function getHead(queue: Queue, delivery: Delivery, headerBytesMax: number): number {
   const { broker } = queue;
-  // What comes back stands before everything else.
+  // Messages that are being returned stand before all others.
   if (queue.returnCount > 0) return GET_PENDING;
   if (queue.lane === queue.apart) {
     queue.apart.rewind();

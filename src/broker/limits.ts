@@ -38,7 +38,7 @@ export interface Limits {
   memoryBytesMax: number;
   /** Operations that a tx channel may hold until commit. */
   txOperationsMax: number;
-  /** Deliveries settled in one turn; more of one client are settled in several. */
+  /** Deliveries settled in one turn. A larger settlement of one client takes several turns. */
   settledPerTurn: number;
 }
 

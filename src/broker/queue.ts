@@ -394,7 +394,7 @@ export class Queue implements ReadWaiter {
   /** Removes all ready and delayed messages and returns their number. */
   purge(): number {
     const { store, deadLetters } = this.broker;
-    deadLetters.enter(); // What has been given up is not purged; the log has to say so first.
+    deadLetters.enter(); // A purge spares dead letters, so they must be in the log before it.
     if (!this.isDeleted) this.#entries?.purged(this.id);
     let purged = store.discard(this.lane.takeAll(), this.id);
     this.readyBytes = 0;

@@ -1,24 +1,25 @@
-// Deliveries of one channel that are settled in one way, all up to a tag, perhaps in pieces. Unacked goes
-// through them; whoever has begun one says how many at a time. Data, no behaviour.
+// All deliveries of one channel up to a tag that are settled in one way, perhaps in pieces. Unacked
+// works through a run; the code that began the run decides how many deliveries a piece has. Data, no
+// behaviour.
 
-/** Done with. */
+/** The deliveries are acked. */
 export const SETTLED_AS_ACKED = 0;
-/** Rejected for good. */
+/** The deliveries are rejected without requeue. */
 export const SETTLED_AS_REJECTED = 1;
-/** They come back, for one of the causes of retry.ts. */
+/** The deliveries are returned for a cause of retry.ts. */
 export const SETTLED_AS_RETURNED = 2;
 
-/** A run through the unacked table of a channel. */
+/** A pass over the unacked table of a channel. */
 export interface SettleRun {
   /** One of `SETTLED_AS_*`. */
   readonly how: number;
-  /** Why they come back. */
+  /** Why the deliveries are returned; one of the causes of retry.ts. */
   readonly cause: number;
-  /** Whether what a transaction holds is settled too. */
+  /** Whether deliveries that a transaction holds are settled too. */
   readonly includesHeld: boolean;
-  /** Whether a client has asked for it, so that it counts as acked or rejected. */
+  /** Whether a client has requested the run, so that its deliveries count as acked or rejected. */
   readonly isCounted: boolean;
   readonly lastTag: number;
-  /** Everything below has been looked at. */
+  /** All tags below this one have been looked at. */
   nextTag: number;
 }

@@ -83,18 +83,24 @@ export class Unacked {
     return true;
   }
 
-  /** How many entries a settlement of all up to a tag has to look at (tag 0: all); 0: it is unknown. */
+  /**
+   * Returns how many entries a settlement of all up to a tag must look at; 0 when the tag is unknown.
+   * Tag 0 means all.
+   */
   reach(tag: number): number {
     const last = this.#lastOf(tag, true);
     return last < 0 ? 0 : last - this.#head + 1;
   }
 
-  /** The highest tag there is; 0 when there is none. */
+  /** The highest tag; 0 when there is none. */
   get lastTag(): number {
     return this.count === 0 ? 0 : this.#tags[this.#tail - 1]!;
   }
 
-  /** Settles what is next of a run, for which it looks at `max` entries at most; says at how many it has. */
+  /**
+   * Settles the next deliveries of a run and looks at no more than `max` entries. Returns how many
+   * entries it has looked at.
+   */
   settleSome(run: SettleRun, max: number): number {
     const start = this.#firstFrom(run.nextTag);
     let index = start;
@@ -111,13 +117,13 @@ export class Unacked {
     return index - start;
   }
 
-  /** Whether a run has settled all it can. */
+  /** Whether a run has no more deliveries to settle. */
   isOver(run: SettleRun): boolean {
     const index = this.#firstFrom(run.nextTag);
     return index >= this.#tail || this.#tags[index]! > run.lastTag;
   }
 
-  /** Visits the queues of what a run settles; the same one more than once. */
+  /** Visits the queues of the deliveries of a run; it may visit the same queue more than once. */
   visitQueues(run: SettleRun, visit: (queue: Queue) => void): void {
     let last: Queue | null = null;
     for (let index = this.#firstFrom(run.nextTag); index < this.#tail; index++) {
@@ -129,7 +135,7 @@ export class Unacked {
     }
   }
 
-  // Index of the first entry whose tag is not below `tag`; the tail when there is none.
+  // Returns the index of the first entry whose tag is not below `tag`; the tail when there is none.
   #firstFrom(tag: number): number {
     let low = this.#head;
     let high = this.#tail;

@@ -29,7 +29,8 @@ export class Soon {
       setImmediate(callback);
       return;
     }
-    // The timer is set after the present work: Deno would not wait for a timer that is due already.
+    // The timer is set after the present work. If it were due by then, Deno would not wait for it and
+    // would not poll its sockets.
     if (this.#waiting.length === 0) setImmediate(this.#onRest);
     this.#waiting.push(callback);
   }

@@ -1,7 +1,8 @@
-// Keeps publishers from outrunning consumers that are as fast as we let them be. When a queue has a
+// Keeps publishers from outrunning consumers that are only limited by the broker. When a queue has a
 // backlog and its consumers settle thousands of messages a second, more input would only take turns
-// away from their acks: so a publisher is held until as many messages have left the queue as it has
-// just put in, and some more, so that the backlog melts. Consumers that are slow by themselves hold nobody: messages wait for them in the queue.
+// away from their acks. A publisher is therefore held until as many messages have left the queue as it
+// has just put in, and some more, so that the backlog shrinks. Consumers that are slow by themselves
+// hold no publisher: messages wait for them in the queue.
 //
 //   messages in   ──slice──┐ held ................ ┌──slice──┐ held ...
 //   messages out  ─────────┴───── as many out ─────┴─────────┴──── ...
@@ -10,31 +11,33 @@ import type { Queue } from "../broker/queue.ts";
 import type { Connection } from "./connection.ts";
 import { HOLD_ADMISSION } from "./input.ts";
 
-/** Ready messages from which on a queue counts as backlogged. */
+/** A queue with at least this many ready messages has a backlog. */
 const BACKLOG_MIN = 1000;
-/** The part of the backlog, as a shift, that has to leave besides what has just come. */
+/** Besides as many messages as came, up to backlog >> BACKLOG_SHIFT more must leave the queue. */
 const BACKLOG_SHIFT = 4;
-/** How long consumers are watched before it is decided whether waiting for them helps. */
+/** Length of a window, ms. Consumers are watched for windows to decide whether waiting for them helps. */
 const WINDOW_MS = 10;
-/** Messages that have to leave a queue in a window for its publishers to be held on. */
+/** At least this many messages must leave a queue in a window, or its consumers count as slow. */
 const OUT_PER_WINDOW_MIN = 200;
-/** As many slow windows in a row are no accident of a busy machine. */
+/**
+ * Publishers are released after this many slow windows in a row; fewer may be chance on a busy machine.
+ */
 const SLOW_WINDOWS_MAX = 4;
-/** For how many windows at most a queue whose consumers are slow is left alone. */
+/** For at most this many windows, no publisher is held for a queue whose consumers are slow. */
 const PAUSED_WINDOWS_MAX = 64;
 
-/** One queue whose publishers are or were held. */
+/** A queue whose publishers are or were held. */
 interface Gauge {
   readonly queue: Queue;
-  /** Publishers held, with the count of messages out at which each may go on. */
+  /** Publishers held, each with the count of messages out at which it may continue. */
   readonly held: { connection: Connection; outCount: number }[];
-  /** Messages out when the window began. */
+  /** Count of messages out when the window began. */
   windowOutCount: number;
-  /** Windows in a row in which too little left the queue. */
+  /** Number of slow windows in a row. */
   slowWindows: number;
-  /** Windows for which nobody is held. */
+  /** Number of windows for which no publisher is held. */
   pausedWindows: number;
-  /** How long the next pause will be: doubled while consumers stay slow. */
+  /** Length of the next pause in windows. It is doubled while consumers stay slow. */
   nextPause: number;
 }
 
@@ -44,18 +47,18 @@ export class Admission {
   readonly #gauges = new Map<Queue, Gauge>();
   #isWindowOpen = false;
 
-  /** `later` has {@linkcode Admission.endWindow} called, in a turn, after a delay of real time. */
+  /** `later` has {@linkcode Admission.endWindow} called in a turn, after a delay of real time. */
   constructor(later: (delayMs: number) => void) {
     this.#later = later;
   }
 
-  /** The connection has just put `count` messages into `queue` and perhaps others. */
+  /** Called when the connection has just put `count` messages into `queue` and perhaps others. */
   published(connection: Connection, queue: Queue, count: number): void {
     if (queue.readyCount < BACKLOG_MIN || queue.consumerCount === 0) return;
     const gauge = this.#gaugeOf(queue);
     if (gauge.pausedWindows > 0) return;
     const before = gauge.held.at(-1)?.outCount ?? outCount(queue);
-    // A little more has to leave than came, so that the backlog melts instead of staying for good.
+    // A few more messages must leave than came, so that the backlog shrinks.
     const melting = Math.min(count, queue.readyCount >> BACKLOG_SHIFT);
     gauge.held.push({ connection, outCount: before + count + melting });
     connection.hold(HOLD_ADMISSION);
@@ -78,7 +81,7 @@ export class Admission {
     this.#later(WINDOW_MS);
   }
 
-  /** The turn is over: lets those go on whose messages have been made up for. */
+  /** Ends a turn: releases the publishers for which enough messages have left. */
   settle(): void {
     if (this.#gauges.size === 0) return;
     for (const gauge of this.#gauges.values()) {
@@ -89,7 +92,10 @@ export class Admission {
     }
   }
 
-  /** A window has passed: gives up on slow consumers, forgets queues that nobody waits for. */
+  /**
+   * Ends a window: releases the publishers of slow consumers and forgets queues without held
+   * publishers.
+   */
   endWindow(): void {
     this.#isWindowOpen = false;
     for (const gauge of this.#gauges.values()) {
@@ -121,7 +127,7 @@ function release(gauge: Gauge, out: number): void {
   }
 }
 
-// Messages that have left the queue into the hands of consumers for good.
+// Returns how many messages consumers have taken from the queue for good.
 function outCount(queue: Queue): number {
   const { ack, reject, deliverNoAck } = queue.stats;
   return ack + reject + deliverNoAck;

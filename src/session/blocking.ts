@@ -1,13 +1,13 @@
-// Blocking of publishers while memory or disk is short: the connection is told with connection.blocked
-// if it can take that, and not read until there is room again. Publishing begins it, the end of a turn
-// ends it. When something counts as short is the broker's to say.
+// Blocks publishers while memory or disk is short: the connection is not read until there is room
+// again, and a client with the capability is told with connection.blocked. A publish begins it, and the
+// end of a turn ends it. The broker decides when something is short.
 
 import { writeConnectionBlocked, writeConnectionUnblocked } from "../amqp/methods_gen.ts";
 import type { Connection } from "./connection.ts";
 import { STATE_RUNNING } from "./connection_state.ts";
 import { HOLD_MEMORY } from "./input.ts";
 
-/** Something is short, as `reason` says, and the client has published. */
+/** Blocks a client that has published while something is short; `reason` says what. */
 export function block(connection: Connection, reason: string): void {
   if ((connection.input.holds & HOLD_MEMORY) !== 0) return;
   connection.hold(HOLD_MEMORY);
@@ -16,7 +16,10 @@ export function block(connection: Connection, reason: string): void {
   writeConnectionBlocked(connection.writer(), 0, reason);
 }
 
-/** There is room again. A connection that has begun to close since is held no more, and told nothing. */
+/**
+ * Unblocks a client because there is room again. A connection that has begun to close meanwhile is no
+ * longer held, and it is told nothing.
+ */
 export function unblock(connection: Connection): void {
   const isTold = connection.capabilities.connectionBlocked;
   if (isTold && connection.state === STATE_RUNNING) {

@@ -1,4 +1,4 @@
-// One open channel: its consumers, what they have been given, its publisher and its modes. The frame
+// One open channel: its consumers, its unacked deliveries, its publisher and its modes. The frame
 // switch and the handlers call it for the client, dispatch calls it (as ConsumerChannel) for
 // deliveries. It writes frames into its connection's outbox and never touches the transport.
 
@@ -32,27 +32,30 @@ export class Channel implements ConsumerChannel {
   readonly assembly: PublishAssembly = new PublishAssembly();
   readonly confirms: Confirms = new Confirms();
   readonly consumers: Map<string, Consumer> = new Map();
-  /** Not null once the client selected transactions. */
+  /** The transaction; null until the client selects transactions. */
   tx: Transaction | null = null;
-  /** We have sent channel.close; everything but close and close-ok is discarded. */
+  /** Whether we have sent channel.close. Then everything except close and close-ok is discarded. */
   isClosing = false;
-  /** Everything it had has been given back. */
+  /** Whether all that the channel had has been given back. */
   isReleased = false;
-  /** Prefetch of consumers started from now on; 0 = no limit. */
+  /** Prefetch of consumers that start from now on; 0 means no limit. */
   prefetch = 0;
-  /** Prefetch of the channel as a whole; 0 = no limit. */
+  /** Prefetch of the whole channel; 0 means no limit. */
   channelPrefetch = 0;
-  /** Name of the queue declared last: what an empty name means. */
+  /** Name of the queue declared last, which an empty queue name stands for. */
   lastQueueName = "";
-  /** Tag of the delivery made last. */
+  /** Tag of the last delivery. */
   deliveryTag = 0;
-  /** Whether the engine has it in its list of channels with confirms to send. */
+  /** Whether the engine lists this channel among those with confirms to send. */
   isConfirming = false;
-  /** Tags of consumers cancelled since a method began that is to be answered first. */
+  /**
+   * Tags of consumers cancelled by a method whose answer must be sent first; null without such a
+   * method.
+   */
   #heldCancels: string[] | null = null;
   /**
-   * Consumers that were refused because the channel may not have more unacked messages, who was refused
-   * first in front. While there is one, the channel has no room.
+   * Consumers that were refused because the channel may not have more unacked messages, in the order of
+   * refusal. While there is one, the channel has no room.
    */
   readonly #waiting = new Set<Consumer>();
 
@@ -64,20 +67,23 @@ export class Channel implements ConsumerChannel {
     this.publisher = new Publisher(vhost);
   }
 
-  /** Sets the prefetch of the whole channel; what was sent before it was under the old one. */
+  /**
+   * Sets the prefetch of the whole channel. Deliveries of earlier frames are made under the old one
+   * first.
+   */
   setChannelPrefetch(count: number): void {
     for (const consumer of this.consumers.values()) settleTurn(consumer.queue);
     this.channelPrefetch = count;
     this.acked();
   }
 
-  /** Whether no more messages may be out unacked, whatever the prefetch says. */
+  /** Whether the channel has as many unacked messages as its limit allows, whatever the prefetch is. */
   get isUnackedFull(): boolean {
     return this.unacked.count >= this.context.limits.unackedPerChannelMax;
   }
 
-  // Messages without acknowledgement and those of basic.get do not count toward the prefetch. A consumer
-  // without acknowledgement waits for room in it all the same, as in RabbitMQ.
+  // Messages without acknowledgement and messages of basic.get do not count for the prefetch. As in
+  // RabbitMQ, a consumer without acknowledgement still waits for room in it.
   #hasRoomFor(consumer: Consumer): boolean {
     const { unacked, channelPrefetch } = this;
     if (channelPrefetch !== 0 && unacked.consumerCount >= channelPrefetch) return false;
@@ -112,11 +118,12 @@ export class Channel implements ConsumerChannel {
       connection.failLater(error);
     }
     context.zone.isBroker = true;
-    // What is large counts at once: the same turn may have more of it for others.
+    // A large message is counted at once, because the same turn may have more large ones for other
+    // clients.
     if (areLarge(delivery.bodyBytes, 1)) connection.memory.report();
   }
 
-  /** The consumer has ended. */
+  /** Forgets a consumer that has ended. */
   forget(consumer: Consumer): void {
     this.consumers.delete(consumer.tag);
     this.#waiting.delete(consumer);
@@ -129,8 +136,9 @@ export class Channel implements ConsumerChannel {
   }
 
   /**
-   * Does what may cancel consumers of this channel and returns their tags. They are to be told by
-   * `sendCancels` after the answer: a client that closes on the cancel would lose the answer.
+   * Runs `run`, which may cancel consumers of this channel, and returns their tags. The caller passes
+   * them to `sendCancels` after its answer, because a client that closes on the cancel would lose the
+   * answer.
    */
   holdCancels(run: () => void): string[] {
     const tags: string[] = [];
@@ -143,7 +151,7 @@ export class Channel implements ConsumerChannel {
     return tags;
   }
 
-  /** Tells the client of consumers that the broker has cancelled. */
+  /** Tells the client which of its consumers the broker has cancelled. */
   sendCancels(tags: readonly string[]): void {
     const { connection, context } = this;
     if (this.isReleased || !connection.capabilities.consumerCancelNotify) return;
@@ -157,13 +165,13 @@ export class Channel implements ConsumerChannel {
     context.zone.isBroker = isBroker;
   }
 
-  /** After unacked messages have been settled: consumers that were refused may go on. */
+  /** Called after unacked messages have been settled: consumers that were refused may continue. */
   acked(): void {
     if (this.#waiting.size > 0) this.context.zone.run(this.#serveWaiting);
   }
 
-  // One message each in turn, so that neither a queue nor a consumer has all the room that came free.
-  // Who is not reached keeps its place; who was served stands behind all others.
+  // Serves one message each in turn, so that no queue and no consumer takes all the freed room.
+  // Consumers that are not reached keep their place; served ones go behind all others.
   readonly #serveWaiting = (): void => {
     for (const consumer of this.#waiting) {
       if (!this.#hasRoomFor(consumer)) continue;
@@ -172,14 +180,14 @@ export class Channel implements ConsumerChannel {
     }
   };
 
-  /** Puts consumers that were refused for want of capacity back in turn. */
+  /** Puts consumers that were refused for lack of capacity back into their rings. */
   resume(): void {
     for (const consumer of this.consumers.values()) {
       if (consumer.isBlocked) consumer.queue.unblock(consumer);
     }
   }
 
-  /** Confirms the publishes that are decided; true when none is waiting any more. */
+  /** Confirms the publishes that are decided. Returns true when none waits any more. */
   settleConfirms(): boolean {
     const { confirms, connection, context } = this;
     const { store, metrics } = context.broker;
@@ -190,7 +198,7 @@ export class Channel implements ConsumerChannel {
     return !this.isConfirming;
   }
 
-  /** Copies the unfinished publish out of the input, which is about to go away. */
+  /** Copies the unfinished publish out of the input, because the chunk is about to be dropped. */
   detach(): void {
     const { assembly } = this;
     const before = assembly.heldBytes;
@@ -200,7 +208,7 @@ export class Channel implements ConsumerChannel {
     }
   }
 
-  /** The publish is done or given up; what it held is free. */
+  /** Ends the publish, whether finished or given up, and releases its memory. */
   endPublish(): void {
     const { assembly } = this;
     const before = assembly.heldBytes;
@@ -210,7 +218,7 @@ export class Channel implements ConsumerChannel {
     }
   }
 
-  /** Closes the channel because of an error of the client. */
+  /** Closes the channel because of a mistake of the client. */
   fail(error: ChannelError, methodKey: number): void {
     const place = { message: "channel closed with an error", channel: this.number, methodKey };
     logClose(this.connection, error, place);
@@ -224,7 +232,10 @@ export class Channel implements ConsumerChannel {
     });
   }
 
-  /** Gives everything back: consumers first, so that nothing returned comes here again. */
+  /**
+   * Gives everything back. Consumers are cancelled first, so that no returned message is delivered here
+   * again.
+   */
   release(): void {
     if (this.isReleased) return;
     this.isReleased = true;
@@ -244,8 +255,8 @@ export class Channel implements ConsumerChannel {
   }
 
   /**
-   * Gives everything back, for CAUSE_RECOVER or CAUSE_CLOSE (retry.ts): at once, or in pieces from here on.
-   * A recover leaves what a transaction holds where it is.
+   * Returns all unacked messages, for CAUSE_RECOVER or CAUSE_CLOSE (retry.ts), at once or in pieces
+   * from here on. A recover leaves messages that a transaction holds.
    */
   requeueAll(cause: number): void {
     const { unacked, context } = this;

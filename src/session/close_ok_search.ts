@@ -1,15 +1,15 @@
-// Finds connection.close-ok in bytes that can no longer be cut into frames, after a frame error: the
-// client still gets to read our close and to end the connection in good order. Used by connection.ts.
+// Finds connection.close-ok in bytes that can no longer be cut into frames, after a frame error. The
+// client can thus still read our close and end the connection in good order. connection.ts uses it.
 
 // type 1, channel 0, 4 bytes of payload, class 10, method 51, end octet
 const CLOSE_OK = Uint8Array.of(1, 0, 0, 0, 0, 0, 4, 0, 10, 0, 51, 0xce);
 
-/** Looks for one frame, however it is split. */
+/** Looks for the one frame, however its bytes are split into chunks. */
 export class CloseOkSearch {
   readonly #last = new Uint8Array(CLOSE_OK.length);
   #isFound = false;
 
-  /** True once the frame has come. */
+  /** Returns true once the frame has come. */
   offer(bytes: Uint8Array): boolean {
     for (let i = 0; i < bytes.length && !this.#isFound; i++) {
       this.#last.copyWithin(0, 1);

@@ -1,7 +1,7 @@
-// Publisher confirms of one channel: which publishes are decided and how few frames say so. The channel
-// adds every publish, the engine settles at the end of a turn. Answers leave in the order of the tags,
-// and a cumulative one never covers a publish whose answer is another. So a nack waits for the publishes
-// before it.
+// Publisher confirms of one channel: decides which publishes can be answered, with few frames. The
+// channel adds every publish, and the engine settles at the end of a turn. Answers are sent in the
+// order of the tags, and a cumulative answer never covers a publish with another answer. A nack
+// therefore waits for the publishes before it.
 //
 //   tags   1 2 3 │ 4 5 6 │ 7 │ 8 9 …       a run: publishes in a row with the same answer and batch
 //         answered  run 1  2   run 3       run 2 was refused; both others wait for their batches
@@ -9,37 +9,37 @@
 import { writeAck, writeNack } from "../amqp/hot_frames.ts";
 import type { ByteWriter } from "../lib/byte_writer.ts";
 
-/** The batch of a publish that is safe when the turn is over. */
+/** The batch of a publish that is safe when the turn ends. */
 export const SAFE_AT_TURN_END = 0;
 
-/** What confirms ask the store. */
+/** The parts of a store that confirms use. */
 export interface Batches {
-  /** Every batch up to and including this one is decided. */
+  /** All batches up to and including this one are decided. */
   readonly safeBatch: number;
-  /** Whether a decided batch was not kept. */
+  /** Whether a decided batch was not stored. */
   isFailed(batch: number): boolean;
 }
 
-/** What confirms count. */
+/** The counts that confirms add to. */
 export interface ConfirmCounts {
   confirmed: number;
   nacked: number;
 }
 
-/** Publishes in a row whose answer is the same and waits for the same batch. */
+/** Consecutive publishes with the same answer that wait for the same batch. */
 interface Run {
   lastTag: number;
   batch: number;
   isRefused: boolean;
 }
 
-// So many answers of a turn are sent one by one: clients that count callbacks wait for as many.
+// Up to this many answers of a turn are sent one by one, for clients that count callbacks.
 const SINGLE_ANSWERS_MAX = 4;
-// There are clients that take a cumulative answer for everything since the last cumulative one, whatever
-// they have been told of single publishes: it is sent only when all of those had the same answer.
+// Some clients take a cumulative answer for all publishes since the last cumulative one, whatever they
+// were told about single publishes. It is therefore sent only when all of these had the same answer.
 const ACKS = 1;
 const NACKS = 2;
-// Records of runs that are kept for later ones.
+// Spare run records are kept up to this number.
 const SPARE_RUNS_MAX = 64;
 
 /** Confirm mode of one channel; off until `confirm.select`. */
@@ -47,25 +47,25 @@ export class Confirms {
   /** Whether the channel is in confirm mode. */
   isOn = false;
   #lastTag = 0;
-  /** Every publish up to this one has its answer. */
+  /** All publishes up to this tag are answered. */
   #answeredTag = 0;
-  /** Which answers were sent one by one since the last cumulative one: bits of `ACKS` and `NACKS`. */
+  /** Answers sent one by one since the last cumulative one: bits of `ACKS` and `NACKS`. */
   #singleAnswers = 0;
-  /** Only the first `#runCount` are meant, oldest first; the others are used again. */
+  /** The first `#runCount` runs are valid, oldest first; the others are spare records. */
   readonly #runs: Run[] = [];
   #runCount = 0;
 
-  /** The tag of the next publish. */
+  /** Returns the tag of the next publish. */
   nextTag(): number {
     return ++this.#lastTag;
   }
 
-  /** A publish was accepted; it is safe once `batch` is. */
+  /** Adds an accepted publish, which is safe once `batch` is. */
   accepted(tag: number, batch: number): void {
     this.#add(tag, batch, false);
   }
 
-  /** A publish was refused. */
+  /** Adds a refused publish. */
   refused(tag: number): void {
     this.#add(tag, SAFE_AT_TURN_END, true);
   }
@@ -89,7 +89,7 @@ export class Confirms {
     this.#runCount++;
   }
 
-  /** Whether {@linkcode settle} has something to look at now or later. */
+  /** Whether a publish still waits for its answer. */
   get isWaiting(): boolean {
     return this.#runCount > 0;
   }
@@ -99,7 +99,10 @@ export class Confirms {
     return this.#runCount > 0 && this.#runs[0]!.batch <= safeBatch;
   }
 
-  /** Answers, in the order of their tags, the publishes before the first that waits; adds to `counts`. */
+  /**
+   * Answers the publishes before the first that waits, in the order of their tags, and adds to
+   * `counts`.
+   */
   settle(out: ByteWriter, channel: number, store: Batches, counts: ConfirmCounts): void {
     const decided = this.#decidedRuns(store.safeBatch);
     if (decided === 0) return;
@@ -128,7 +131,7 @@ export class Confirms {
     return isRefused || (batch !== SAFE_AT_TURN_END && store.isFailed(batch));
   }
 
-  // Both answer everything behind the last answer, up to `lastTag`.
+  // Both answer all publishes after the last answer, up to `lastTag`.
 
   #answerSingly(out: ByteWriter, channel: number, lastTag: number, isNack: boolean): void {
     const write = isNack ? writeNack : writeAck;
@@ -143,7 +146,7 @@ export class Confirms {
     this.#singleAnswers = 0;
   }
 
-  // The records of what is answered go behind the others, to be used again.
+  // Moves the records of answered runs behind the others, for reuse.
   #forget(count: number): void {
     const runs = this.#runs;
     for (let index = count; index < this.#runCount; index++) {
@@ -155,7 +158,7 @@ export class Confirms {
     if (runs.length > SPARE_RUNS_MAX) runs.length = Math.max(this.#runCount, SPARE_RUNS_MAX);
   }
 
-  /** Forgets what is waiting: the channel is gone. */
+  /** Forgets all waiting publishes, because the channel is gone. */
   clear(): void {
     this.#runs.length = 0;
     this.#runCount = 0;

@@ -1,6 +1,6 @@
-// One client: its stream, its state and its channels. The engine tells it what came and when a turn
-// ends; the frame switch and the handlers act for the client through it. Whatever goes wrong ends here
-// in a channel.close, a connection.close or, if the broker itself failed, in the engine.
+// One client: its stream, its state and its channels. The engine reports input and the end of turns to
+// it; the frame switch and the handlers act for the client through it. Every error ends here in a
+// channel.close, in a connection.close or, if the broker itself failed, in the engine.
 
 import { replyText } from "../amqp/errors.ts";
 import {
@@ -41,12 +41,12 @@ import type { ClientCapabilities } from "./server_properties.ts";
 import { NO_CAPABILITIES } from "./server_properties.ts";
 import type { Transport, TransportInfo } from "./transport.ts";
 
-/** How long a client may take to answer connection.close, or to take the last of its output. */
+/** How long a client may take to answer connection.close, or to take its last output, ms. */
 const CLOSE_GRACE_MS = 10_000;
-/** How long a client has to end its stream after its connection.close was answered. */
+/** How long a client may take to end its stream after its connection.close was answered, ms. */
 const LEAVE_GRACE_MS = 1000;
 
-/** One accepted stream and everything that lives on it. */
+/** One accepted stream and all state that belongs to it. */
 export class Connection implements Owner {
   readonly id: number;
   readonly name: string;
@@ -63,32 +63,34 @@ export class Connection implements Owner {
   capabilities: ClientCapabilities = NO_CAPABILITIES;
   channelMax: number;
   frameMax: number;
-  /** Largest payload we send. */
+  /** Largest frame payload that we send, bytes. */
   framePayloadMax: number = FRAME_MAX_MIN - FRAME_OVERHEAD;
   readonly heartbeat: Heartbeat;
   readonly connectedAtMs: number;
-  /** By channel number. */
+  /** Channels by number. */
   readonly channels: (Channel | undefined)[] = [];
   channelCount = 0;
-  /** The method being handled, whom an error is to blame on; 0 while it is none. */
+  /** The method being handled, which an error names; 0 when there is none. */
   methodKey = 0;
   /** The channel whose unfinished publish may point into the input. */
   attached: Channel | null = null;
-  /** The engine's round in which input was run last, and how much of it. */
+  /** The round of the engine in which input was run last. */
   round = 0;
+  /** Bytes of input run in that round. */
   roundBytes = 0;
-  /** Messages published since `run` began, and by whom the last one. */
+  /** Messages published since `run` began. */
   publishedCount = 0;
+  /** The publisher of the last of these messages. */
   publisher: Publisher | null = null;
-  /** Whether the engine has it in its list of connections with input to run. */
+  /** Whether the engine lists this connection among those with input to run. */
   isQueued = false;
-  /** Whether it counts as one that has not logged in. */
+  /** Whether the connection counts as not logged in. */
   isNewcomer = true;
-  /** Whether it has been counted as open. */
+  /** Whether the connection has been counted as open. */
   isOpen = false;
   readonly #transport: Transport;
   readonly #header = new ProtocolHeaderMatcher();
-  /** What is to be done at the deadline instead of dropping the stream. */
+  /** Action at the deadline, instead of dropping the stream. */
   #postponed: (() => void) | null = null;
   #closeOk: CloseOkSearch | null = null;
   #isTouched = false;
@@ -117,7 +119,7 @@ export class Connection implements Owner {
 
   // Input
 
-  /** Bytes came; `run` will look at them. */
+  /** Takes bytes that came; `run` handles them. */
   received(bytes: Uint8Array): void {
     this.heartbeat.heardAtMs = this.context.broker.nowMs;
     this.input.receivedBytes += bytes.length;
@@ -141,7 +143,7 @@ export class Connection implements Owner {
     }
   }
 
-  /** Runs whole frames until about `bytesMax` bytes are spent; returns how many were. */
+  /** Runs whole frames until about `bytesMax` bytes are spent. Returns how many bytes were spent. */
   run(bytesMax: number): number {
     let spent = 0;
     this.publishedCount = 0;
@@ -158,7 +160,7 @@ export class Connection implements Owner {
     return spent;
   }
 
-  // A few bytes may ask for megabytes of answers: those leave first.
+  // A few bytes of input may cause megabytes of answers, which must leave before more input is run.
   #canRun(): boolean {
     const { byteCount } = this.outbox.writer;
     return this.input.isRunnable && byteCount <= this.context.limits.outboxBytesMax;
@@ -184,13 +186,13 @@ export class Connection implements Owner {
 
   // Output
 
-  /** The outbox's writer, ready for frames of this turn. */
+  /** Returns the outbox's writer, ready for frames of this turn. */
   writer(): ByteWriter {
     if (!this.#isTouched) this.touch();
     return this.outbox.writer;
   }
 
-  /** Has the engine look at the connection when the turn ends. */
+  /** Has the engine flush the connection when the turn ends. */
   touch(): void {
     if (this.#isTouched) return;
     this.#isTouched = true;
@@ -203,7 +205,7 @@ export class Connection implements Owner {
     return this.#failure === null && this.#gate.admits(isLarge);
   }
 
-  /** The one write of the turn, and what follows from how much the transport took. */
+  /** Does the one write of the turn and holds the input if the transport has too much output. */
   flush(): void {
     this.#isTouched = false;
     if (this.state === STATE_CLOSED && !this.#endsAfterFlush) {
@@ -223,7 +225,7 @@ export class Connection implements Owner {
     this.input.sync();
   }
 
-  /** The transport has written everything. */
+  /** Called when the transport has written all output. */
   drained(): void {
     this.outbox.drained();
     this.memory.report();
@@ -240,7 +242,7 @@ export class Connection implements Owner {
     this.touch();
   }
 
-  /** A reason is gone; the rest of the input is run when none is left. */
+  /** Removes a reason. When none is left, the remaining input is run. */
   unhold(reason: number): void {
     if ((this.input.holds & reason) === 0) return;
     this.input.holds &= ~reason;
@@ -250,14 +252,14 @@ export class Connection implements Owner {
     this.enqueue();
   }
 
-  /** During the handshake: runs no input for `delayMs`, then acts. */
+  /** During the handshake: runs no input for `delayMs`, then calls `act`. */
   postpone(delayMs: number, act: () => void): void {
     this.hold(HOLD_LOGIN);
     this.#postponed = act;
     this.context.timers.setDeadline(this, delayMs);
   }
 
-  /** Has the engine run the input in a later turn, if there is any. */
+  /** Has the engine run the remaining input in a later turn. */
   enqueue(): void {
     if (this.isQueued || !this.input.isRunnable) return;
     this.isQueued = true;
@@ -266,13 +268,16 @@ export class Connection implements Owner {
 
   // Ends
 
-  /** Something was thrown where the connection cannot be ended: it is when the turn is over. */
+  /**
+   * Records an error that was thrown where the connection cannot be ended; it ends when the turn is
+   * over.
+   */
   failLater(error: unknown): void {
     if (this.#failure === null) this.context.failing.push(this);
     this.#failure ??= error;
   }
 
-  /** Ends the connection for what `failLater` was told. */
+  /** Ends the connection because of the error that `failLater` has recorded. */
   endFailed(): void {
     if (this.state < STATE_CLOSING) handleInternalFailure(this, this.#failure);
   }
@@ -288,7 +293,7 @@ export class Connection implements Owner {
     this.enqueue();
   }
 
-  /** An operator ends the connection. */
+  /** Ends the connection because an operator or the stop of the node asks for it. */
   force(code: number, detail: string): void {
     if (this.state === STATE_RUNNING) {
       this.close(code, replyText(code, detail), { classId: 0, methodId: 0 });
@@ -296,7 +301,7 @@ export class Connection implements Owner {
     else if (this.state === STATE_LEAVING) this.end();
   }
 
-  /** From now on bytes are searched for close-ok only: frames can no longer be told apart. */
+  /** Searches further bytes for close-ok only, because frames can no longer be told apart. */
   stopParsing(): void {
     this.#closeOk ??= new CloseOkSearch();
     this.input.clear();
@@ -304,9 +309,9 @@ export class Connection implements Owner {
   }
 
   /**
-   * Answers the client's connection.close when everything it had has been given back. Then the client ends
-   * the stream, or we do after a short time: one that closes twice would take an end of ours for a broken
-   * connection.
+   * Answers the client's connection.close when all that the client had has been given back. Then the
+   * client ends the stream, or we do after a short time: a client that closes twice would take our end
+   * for a broken connection.
    */
   leave(): void {
     const { timers, settling } = this.context;
@@ -324,7 +329,7 @@ export class Connection implements Owner {
     });
   }
 
-  /** Ends the stream after what has been written. */
+  /** Ends the stream after the output that has been written. */
   end(): void {
     if (this.state === STATE_CLOSED) return;
     this.release();
@@ -336,14 +341,14 @@ export class Connection implements Owner {
     this.context.timers.setDeadline(this, CLOSE_GRACE_MS);
   }
 
-  /** Says nothing more and drops the stream when the deadline comes. */
+  /** Sends nothing more and drops the stream at the deadline. */
   refuse(delayMs: number): void {
     this.state = STATE_REFUSED;
     this.input.clear();
     this.context.timers.setDeadline(this, delayMs);
   }
 
-  /** Drops the stream now. */
+  /** Drops the stream at once. */
   destroy(): void {
     this.release();
     this.state = STATE_CLOSED;
@@ -353,7 +358,7 @@ export class Connection implements Owner {
     this.#transport.destroy();
   }
 
-  /** The stream is gone. */
+  /** Called when the stream is gone. */
   closed(): void {
     if (this.state === STATE_RUNNING) logGone(this);
     this.release();
@@ -366,7 +371,7 @@ export class Connection implements Owner {
     this.context.newcomers.left(this);
   }
 
-  /** Gives back everything the client had: channels, then its exclusive queues. */
+  /** Gives back everything that the client had: channels, then its exclusive queues. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
@@ -382,7 +387,7 @@ export class Connection implements Owner {
     context.settling.whenDone(this, () => context.zone.run(() => vhost.deleteExclusive(this)));
   }
 
-  /** The channel is gone on both sides; its number may be used again. */
+  /** Forgets a channel that is closed on both sides. Its number may be used again. */
   removeChannel(channel: Channel): void {
     if (this.attached === channel) this.attached = null;
     this.channels[channel.number] = undefined;
@@ -391,7 +396,10 @@ export class Connection implements Owner {
 
   // Timers
 
-  /** The handshake, a refusal or a close has taken its time, or what was postponed is due. */
+  /**
+   * Runs a postponed action, or ends the connection: its handshake, refusal or close has taken too
+   * long.
+   */
   onDeadline(): void {
     const act = this.#postponed;
     if (act !== null) {

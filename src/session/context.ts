@@ -1,5 +1,5 @@
-// What all connections of one engine share: the broker, the records that hot methods are read into,
-// buffers, and the lists that the end of a turn works through. Owned by the engine. Decides nothing.
+// The state that all connections of one engine share: the broker, the records that hot methods are read
+// into, buffers, and the lists for the end of a turn. The engine owns it; it decides nothing.
 
 import { ContentHeader } from "../amqp/content_header.ts";
 import type { FieldTable } from "../amqp/field_value.ts";
@@ -30,43 +30,43 @@ export interface Doubt {
   readonly timer: "deadline" | "heartbeat";
 }
 
-/** Timers a connection needs; the engine implements them on the broker's scheduler. */
+/** Timers of a connection. The engine implements them with the broker's scheduler. */
 export interface ConnectionTimers {
-  /** Replaces the one deadline of the connection: `onDeadline` is called then. */
+  /** Replaces the one deadline of the connection, at which `onDeadline` is called. */
   setDeadline(connection: Connection, delayMs: number): void;
   clearDeadline(connection: Connection): void;
   /** Calls `heartbeat.fire(false)` once. */
   setHeartbeat(connection: Connection, delayMs: number): void;
   clearHeartbeat(connection: Connection): void;
-  /** Calls `heartbeat.fire(true)` when what has arrived is read, unless a heartbeat is set before. */
+  /** Calls `heartbeat.fire(true)` after pending input is read, unless a heartbeat timer is set before. */
   doubt(connection: Connection): void;
   /** Whether there are connections that a timer would end. */
   readonly hasDoubts: boolean;
-  /** Those connections, to be judged when everything that has arrived has been read. */
+  /** Takes these connections, to be judged after all pending input has been read. */
   takeDoubts(): Doubt[];
-  /** Ends those that are still to be ended; call it in a turn. */
+  /** Ends those that still must be ended. Call it in a turn. */
   judge(doubts: readonly Doubt[]): void;
 }
 
-/** What {@linkcode SessionContext} is made from. */
+/** The parts of {@linkcode SessionContext}. */
 export interface ContextOptions {
   broker: Broker;
   logger: Logger;
   random: () => number;
   serverProperties: FieldTable;
   watchesPeers: boolean;
-  /** Has `admission.endWindow` called in a turn after a delay of real time. */
+  /** Has `admission.endWindow` called in a turn, after a delay of real time. */
   later: (delayMs: number) => void;
 }
 
-/** Shared by the connections of one engine. */
+/** State shared by the connections of one engine. */
 export class SessionContext {
   readonly broker: Broker;
   readonly limits: Limits;
   readonly logger: Logger;
   readonly random: () => number;
   readonly serverProperties: FieldTable;
-  /** Whether a peer that sends no heartbeats is given up. */
+  /** Whether connections of peers that send no heartbeats are closed. */
   readonly watchesPeers: boolean;
   readonly zone: Zone = new Zone();
   readonly pool: BufferPool = new BufferPool();
@@ -84,23 +84,23 @@ export class SessionContext {
   readonly properties: RawProperties = new RawProperties();
   readonly outgoing: OutgoingMessage = new OutgoingMessage();
 
-  /** Connections that wrote or want to be looked at when the turn ends. */
+  /** Connections that have output or must be looked at when the turn ends. */
   readonly touched: Connection[] = [];
   /** Channels with confirms to send, now or later. */
   readonly confirming: Channel[] = [];
-  /** Of connections whose consumers were refused a delivery because of output that waits. */
+  /** Gates of connections whose consumers were refused a delivery because of waiting output. */
   readonly shutGates: OutputGate[] = [];
   /** Connections that failed while they were written to. */
   readonly failing: Connection[] = [];
-  /** Connections that are not read because memory is short. */
+  /** Connections that are not read because memory or disk is short. */
   readonly blocked: Connection[] = [];
   /** Frames whose answer waits for the store. */
   storeWaits: StoreWait[] = [];
-  /** Connections with input to be run in a later turn. */
+  /** Connections with input to run in a later turn. */
   readonly runnable: Connection[] = [];
-  /** Connections past connection.open. */
+  /** Number of connections after connection.open. */
   openCount = 0;
-  /** Whether publishers are to be blocked, as of the beginning of the turn. */
+  /** Why publishers must be blocked, as of the beginning of the turn; null when they need not be. */
   blockReason: string | null = null;
 
   constructor(options: ContextOptions) {
@@ -123,7 +123,10 @@ export class SessionContext {
     this.settling = new Settling(this);
   }
 
-  /** After the turn's batch is closed: answers and confirms that are safe now, and unblocking. */
+  /**
+   * After the turn's batch is closed: sends safe answers and confirms, and releases or unblocks
+   * publishers.
+   */
   settle(): void {
     if (this.storeWaits.length > 0) this.#resumeWaits();
     if (this.confirming.length > 0) this.#settleConfirms();
@@ -161,19 +164,19 @@ export class SessionContext {
     confirming.length = kept;
   }
 
-  /** Ends the connections that failed in this turn. What they give back is still to be written. */
+  /** Ends the connections that failed in this turn. What they give back must be written afterwards. */
   endFailing(): void {
     for (const connection of this.failing) connection.endFailed();
     this.failing.length = 0;
   }
 
   /**
-   * The one write of every connection that has something to say. It changes nothing in the broker: all
-   * that clients see now has been written.
+   * Does the one write of every connection with output. It changes nothing in the broker, because all
+   * state that clients see now has been written before.
    */
   flush(): void {
     const { touched, shutGates } = this;
-    // A connection that is dropped while others are flushed may be touched once more.
+    // Dropping a connection while others are flushed may touch it once more.
     for (let index = 0; index < touched.length; index++) {
       touched[index]!.flush();
     }
@@ -184,7 +187,7 @@ export class SessionContext {
     }
   }
 
-  /** Whether another turn should follow soon although nothing new has come. */
+  /** Whether another turn should follow soon even without new input. */
   get hasMoreWork(): boolean {
     return this.runnable.length > 0 || this.touched.length > 0 || this.settling.hasWork;
   }

@@ -1,6 +1,6 @@
-// Writes one delivery into an outbox: basic.deliver, content header, body frames. Hot path: the usual
-// delivery makes room once and copies its parts straight from the store's memory. Allocates nothing.
-// Answers to basic.get and returned messages go through hot_frames.ts instead.
+// Writes one delivery into an outbox: basic.deliver, content header, body frames. It is a hot path: the
+// usual delivery reserves room once, copies its parts straight from the store's memory and allocates
+// nothing. Answers to basic.get and returned messages are written by hot_frames.ts.
 //
 //   method  | 1 ch size | 60 60 | tag | delivery tag 64 | redelivered | exchange key | CE |
 //   header  | 2 ch size | 60  0 | body size 64 | properties | CE |
@@ -26,7 +26,7 @@ import type { ByteWriter } from "../lib/byte_writer.ts";
 import { copyBytes, putI64, putU16, putU32 } from "../lib/bytes.ts";
 import type { Channel } from "./channel.ts";
 
-// Class, method, length of the tag, delivery tag, redelivered.
+// Class and method, length of the consumer tag, delivery tag, redelivered.
 const DELIVER_FIXED_BYTES = 4 + 1 + 8 + 1;
 
 /** Writes the delivery that `channel` has just numbered. */
@@ -65,7 +65,7 @@ function putEnvelope(
   return at + FRAME_HEADER_BYTES;
 }
 
-// The functions that begin with "put" write where room has been made already.
+// Functions that begin with "put" write where room has already been reserved.
 
 function putDeliver(
   out: ByteWriter,
@@ -125,7 +125,7 @@ function writeCountedHeader(out: ByteWriter, channel: Channel, delivery: Deliver
   out.u8(FRAME_END);
 }
 
-// Dispatch has looked for a consumer that takes it.
+// Dispatch has chosen a consumer that takes a header of this size.
 function assertFits(payloadBytes: number, { connection }: Channel): void {
   assert(payloadBytes <= connection.framePayloadMax, "a content header larger than frame_max");
 }

@@ -1,7 +1,7 @@
-// Drives everything by turns: one event of the host comes in, the clock is read once, frames are run
+// Drives everything by turns: an event of the host comes in, the clock is read once, frames are run
 // within a budget, queues that changed are dispatched, the batch is closed, confirms and frames leave
-// with one write per connection, and the one host timer is armed again. The only place that knows
-// when things happen; what happens is decided elsewhere.
+// with one write per connection, and the host timer is armed again. Only this file decides when things
+// happen; other files decide what happens.
 
 import { CONNECTION_FORCED } from "../amqp/reply_code.ts";
 import type { Broker } from "../broker/broker.ts";
@@ -15,30 +15,30 @@ import { serverProperties } from "./server_properties.ts";
 import { SchedulerTimers } from "./timers.ts";
 import type { Transport, TransportEvents, TransportInfo } from "./transport.ts";
 
-/** Broker time: schedule/broker_time.ts implements it over the host's clocks. */
+/** Broker time; schedule/broker_time.ts implements it over the host's clocks. */
 export interface TurnTime {
-  /** Now, ms; never less than the last answer. Asked once per turn. */
+  /** Broker time now, ms. It never goes back. Called once per turn. */
   nowMs(): number;
 }
 
-/** What an engine is made of. */
+/** The parts of an engine. */
 export interface EngineOptions {
   broker: Broker;
   time: TurnTime;
   loop: HostLoop;
   logger: Logger;
   product: ProductInfo;
-  /** Numbers in [0, 1): generated consumer tags. */
+  /** Returns random numbers in [0, 1), for generated consumer tags. */
   random: () => number;
-  /** Whether silent peers are given up; false where time does not pass by itself. */
+  /** Whether connections of silent peers are closed; false with a virtual clock. */
   watchesPeers?: boolean;
-  /** The broker itself failed: the node must stop without writing anything more. */
+  /** Called when the broker itself failed: the node must stop without writing anything more. */
   fatal: (error: unknown) => void;
 }
 
-// Connections that wait for a turn share this many budgets of input per turn.
+// Connections that wait to run input share this many budgets per turn.
 const BUDGETS_PER_TURN = 4;
-// Streams above the connection limit that may be open to be told so politely.
+// This many streams above the connection limit may be open, so that they can be told about the limit.
 const REFUSED_STREAMS_MAX = 64;
 
 const IGNORED: TransportEvents = { received() {}, drained() {}, closed() {} };
@@ -56,11 +56,11 @@ export class Engine {
   #isDead = false;
   #isClosed = false;
   #isSoonAsked = false;
-  /** The store has finished something that a turn should look at. */
+  /** Whether the store has finished something that a turn must look at. */
   #isWoken = false;
-  /** The loop was asked to tell what has arrived, because somebody is to be judged. */
+  /** Whether pending input has been requested from the loop, before connections are judged. */
   #isLooking = false;
-  /** Grows each time the loop has had a chance to look at every stream. */
+  /** Rises each time the loop has had a chance to poll every stream. */
   #round = 1;
   #armedDueMs = Infinity;
   #deferred: (() => void)[] = [];
@@ -87,7 +87,7 @@ export class Engine {
     this.#context.timers = new SchedulerTimers(this.#context, this.#connections);
   }
 
-  /** Every connection whose stream is open. */
+  /** All connections whose stream is open. */
   get connections(): Iterable<Connection> {
     return this.#connections.values();
   }
@@ -120,7 +120,7 @@ export class Engine {
     };
   }
 
-  /** Runs something against the broker as a turn of its own: management, tests. */
+  /** Runs `run` as a turn of its own, for management and tests. */
   turn<T>(run: () => T): T {
     let result!: T;
     let thrown: { error: unknown } | null = null;
@@ -128,7 +128,7 @@ export class Engine {
       try {
         result = run();
       } catch (error) {
-        // Refusals are the caller's to see; a broken broker is everybody's.
+        // A refusal is thrown to the caller; a broken assertion of the broker stops the node.
         if (error instanceof AssertionError) throw error;
         thrown = { error };
       }
@@ -138,8 +138,8 @@ export class Engine {
   }
 
   /**
-   * Closes every connection with 320 and resolves when all are gone, at the latest after `graceMs`.
-   * Nothing is accepted any more.
+   * Closes every connection with 320. Resolves when all are gone, at the latest after `graceMs`. No new
+   * connections are accepted.
    */
   close(graceMs = 3000): Promise<void> {
     return new Promise((resolve) => {
@@ -155,7 +155,7 @@ export class Engine {
     });
   }
 
-  /** No turn is run from here on: what they work on is about to be closed. */
+  /** Runs no more turns, because the objects that they use are about to be closed. */
   halt(): void {
     this.#isDead = true;
     this.#loop.disarm();
@@ -163,7 +163,7 @@ export class Engine {
 
   // --- turns
 
-  // The hot entry: like #turn, but without a closure per event.
+  // The hot entry: it does the same as #turn without a closure per event.
   #received(connection: Connection, bytes: Uint8Array): void {
     if (this.#isInTurn) {
       this.#deferred.push(() => this.#received(connection, bytes));
@@ -181,8 +181,8 @@ export class Engine {
     }
   }
 
-  // A connection has one budget until the loop has looked at all others: a host may tell of several
-  // chunks of one stream before it gets to the next stream.
+  // A connection has one budget until the loop has polled all streams, because a host may report
+  // several chunks of one stream before it gets to the next stream.
   #run(connection: Connection): number {
     const { limits } = this.#broker;
     const isNewRound = connection.round !== this.#round;
@@ -289,7 +289,7 @@ export class Engine {
     this.#context.admission.endWindow();
   };
 
-  // Those whom a timer would end are judged when what has arrived is known.
+  // Connections that a timer would end are judged after pending input has been read.
   #lookAtDoubts(): void {
     const { timers } = this.#context;
     if (this.#isLooking || !timers.hasDoubts || this.#isClosed) return;
@@ -303,9 +303,10 @@ export class Engine {
 
   #arm(): void {
     const dueMs = this.#broker.scheduler.nextDueMs();
-    // A timer that fires too early does no harm, one that fires too late does.
+    // Firing too early does no harm, but firing too late does.
     if (dueMs >= this.#armedDueMs || this.#isClosed) return;
-    // What is due already is run by the turn that has been asked for: one turn a round, not two.
+    // A timer that is due already is run by the turn that has been asked for, so that a round has one
+    // turn and not two.
     if (this.#isSoonAsked && dueMs <= this.#broker.nowMs) return;
     this.#armedDueMs = dueMs;
     this.#loop.arm(this.#broker.wakeDelayMs, this.#onTimer);

@@ -1,6 +1,7 @@
-// What becomes of an exception that was thrown while acting for a client: a soft error ends the
-// channel, a hard one the connection, an unexpected one in session code the connection too (541). One
-// that comes out of broker code is passed on: the node stops (ARCHITECTURE.md "When something is wrong").
+// Handles an exception that was thrown while acting for a client. A soft error ends the channel, a hard
+// error ends the connection, and an unexpected exception of session code ends the connection too (541).
+// An exception of broker code is passed on and stops the node (ARCHITECTURE.md "When something is
+// wrong").
 
 import { AmqpError, ChannelError, ConnectionError } from "../amqp/errors.ts";
 import { FRAME_ERROR, INTERNAL_ERROR } from "../amqp/reply_code.ts";
@@ -8,7 +9,7 @@ import { logClose } from "./close_log.ts";
 import type { Connection } from "./connection.ts";
 import { STATE_CLOSING } from "./connection_state.ts";
 
-/** Ends what the error is about; the frame being handled is the one the parser shows. */
+/** Ends the channel or connection that caused the error, for the frame that the parser shows. */
 export function handleFailure(connection: Connection, error: unknown): void {
   const { zone } = connection.context;
   if (!(error instanceof AmqpError)) {
@@ -23,7 +24,7 @@ export function handleFailure(connection: Connection, error: unknown): void {
   else failConnection(connection, error);
 }
 
-/** A mistake of ours that only this connection suffers from. */
+/** Ends the connection because of a fault of ours that affects only this connection. */
 export function handleInternalFailure(connection: Connection, error: unknown): void {
   connection.context.logger.log("error", "connection failed", {
     connection: connection.name,
@@ -34,10 +35,10 @@ export function handleInternalFailure(connection: Connection, error: unknown): v
 }
 
 function failConnection(connection: Connection, error: AmqpError): void {
-  // A second error while closing: the stream makes no sense any more.
+  // After a second error while closing, the bytes of the stream can no longer be understood.
   if (connection.state >= STATE_CLOSING) return connection.stopParsing();
   const { methodKey } = connection;
-  // Our own mistakes have been logged with their stack.
+  // Our own faults have already been logged with their stack.
   if (error.code !== INTERNAL_ERROR) {
     const { channel } = connection.input.parser;
     logClose(connection, error, { message: "connection closed with an error", channel, methodKey });

@@ -1,6 +1,7 @@
-// Decides who handles a frame, by the connection's state, the channel and the frame's type and method.
-// One switch over numbers: the six frames that come per message are read in place, every other method
-// goes to the handler of its class. Called by the connection for each frame; keeps no state.
+// Chooses the handler of a frame by the connection's state, the channel, and the frame's type and
+// method. It is one switch over numbers: the six frames that come per message are read in place, and
+// every other method goes to the handler of its class. The connection calls it for each frame; it keeps
+// no state.
 
 import { ConnectionError } from "../amqp/errors.ts";
 import { FRAME_BODY, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD } from "../amqp/frame.ts";
@@ -43,7 +44,7 @@ const CLASS_EXCHANGE = 40;
 const CLASS_QUEUE = 50;
 const CLASS_TX = 90;
 
-/** Acts on the frame that `frame` shows. */
+/** Handles the frame that `frame` shows. */
 export function handleFrame(connection: Connection, frame: FrameParser): void {
   const channel = connection.channels[frame.channel];
   if (channel === undefined || connection.state !== STATE_RUNNING) {
@@ -109,7 +110,7 @@ function handleMethod(channel: Channel, key: number, frame: FrameParser): void {
   }
 }
 
-// After channel.close of ours everything but the end of the channel is discarded.
+// After we have sent channel.close, everything except the end of the channel is discarded.
 function handleClosing(channel: Channel, key: number): void {
   const { connection } = channel;
   if (key === CHANNEL_CLOSE) writeChannelCloseOk(connection.writer(), channel.number);
@@ -121,7 +122,7 @@ function handleWithoutChannel(connection: Connection, frame: FrameParser): void 
     handleZero(connection, frame);
     return;
   }
-  // While closing, and before the handshake is over, there are no channels.
+  // There are no channels before the handshake is over or while the connection is closing.
   if (connection.state > STATE_RUNNING) return;
   if (frame.type === FRAME_HEARTBEAT || connection.state < STATE_RUNNING) {
     throw unexpectedFrame(frame);
@@ -129,7 +130,8 @@ function handleWithoutChannel(connection: Connection, frame: FrameParser): void 
   const key = frame.type === FRAME_METHOD ? methodKey(frame) : 0;
   connection.methodKey = key;
   if (key === CHANNEL_OPEN) openChannel(connection, frame);
-  // Answers a close that crossed with one of ours; RabbitMQ's clients send it for closed channels.
+  // A close-ok may answer a close that crossed with one of ours; RabbitMQ's clients send it for closed
+  // channels.
   else if (key !== CHANNEL_CLOSE_OK) {
     throw new ConnectionError(CHANNEL_ERROR, "expected 'channel.open'");
   }

@@ -1,6 +1,6 @@
-// From the protocol header to connection.open-ok: what the node offers, who the client is, what both
-// agree on. Called by the connection and by its method handler; everything after the handshake is
-// elsewhere. Texts and codes follow RabbitMQ.
+// The handshake, from the protocol header to connection.open-ok: the offer of the node, the login of
+// the client, and the limits that both agree on. The connection and its method handler call it; it
+// handles nothing after the handshake. Texts and codes follow RabbitMQ.
 
 import { ConnectionError, replyText } from "../amqp/errors.ts";
 import { decodeFieldTable } from "../amqp/field_table.ts";
@@ -31,7 +31,7 @@ const MECHANISMS = encodeText("PLAIN AMQPLAIN");
 const LOCALES = encodeText("en_US");
 const FAILURE_CLOSE = tableKey("authentication_failure_close");
 
-/** Greets a client whose protocol header was good. */
+/** Sends connection.start to a client whose protocol header was correct. */
 export function sendStart(connection: Connection): void {
   writeConnectionStart(connection.writer(), 0, {
     versionMajor: 0,
@@ -42,7 +42,7 @@ export function sendStart(connection: Connection): void {
   });
 }
 
-/** What start-ok said, as far as it is needed until the password has been looked at. */
+/** The parts of start-ok that are kept until the password has been checked. */
 interface Login {
   readonly attempt: LoginAttempt;
   readonly credentials: Credentials;
@@ -51,14 +51,14 @@ interface Login {
   readonly refusal: Refusal;
 }
 
-/** How the client is to be told that it may not log in. */
+/** How the client is told that it may not log in. */
 interface Refusal {
   readonly mechanism: string;
-  /** Whether it can take connection.close. */
+  /** Whether the client understands connection.close at this point. */
   readonly isSaid: boolean;
 }
 
-/** The client says who it is. Nothing of what it says is kept before that is true. */
+/** Handles start-ok. The connection keeps nothing from it before the password is checked. */
 export function startOk(connection: Connection, args: StartOk): void {
   const { broker } = connection.context;
   const { mechanism, bytes, propertiesStart, propertiesEnd } = args;
@@ -113,7 +113,8 @@ function authenticate(connection: Connection, name: string, password: Uint8Array
   return user.loopbackOnly && !isLoopback(connection.info.peerHost) ? null : user;
 }
 
-// Whoever can be told is told as late as whoever is dropped: guessing passwords takes time.
+// A client that is told about the refusal waits as long as one that is dropped, so that guessing
+// passwords takes time.
 function refuseLogin(connection: Connection, refusal: Refusal): void {
   const { broker } = connection.context;
   broker.metrics.authFailed++;
@@ -132,7 +133,7 @@ function sayRefusal(connection: Connection, mechanism: string): void {
   });
 }
 
-/** The client says what it agrees to. */
+/** Handles tune-ok: takes over the limits that the client agrees to. */
 export function tuneOk(connection: Connection, args: ConnectionTuneOk): void {
   const { limits } = connection.context;
   check("frame_max", args.frameMax, { min: FRAME_MAX_MIN, max: limits.frameBytesMax });
@@ -145,7 +146,7 @@ export function tuneOk(connection: Connection, args: ConnectionTuneOk): void {
   connection.heartbeat.intervalSeconds = args.heartbeat;
 }
 
-// 0 means "no limit", which is above any limit of ours.
+// 0 means "no limit", which is above every limit of ours.
 function check(field: string, value: number, range: { min: number; max: number }): void {
   const { min, max } = range;
   const isTooLow = value !== 0 && value < min;
@@ -163,7 +164,7 @@ function check(field: string, value: number, range: { min: number; max: number }
   );
 }
 
-/** The client says where it wants to work. */
+/** Handles connection.open: gives the client its vhost. */
 export function open(connection: Connection, args: ConnectionOpen): void {
   const { context } = connection;
   const vhost = context.broker.vhosts.get(args.virtualHost);

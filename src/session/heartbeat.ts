@@ -1,7 +1,8 @@
-// Whether both ends of a connection still live. We send a heartbeat when we have said nothing for half
-// an interval (AMQP 0-9-1 section 4.2.7). The peer is given up when it has missed two, or when its
-// socket takes nothing of what waits for it. Driven by a timer of the connection, which is armed for
-// the earliest of these times. Time in which we do not read does not count as silence of the peer.
+// Checks whether both ends of a connection are alive. We send a heartbeat after half an interval
+// without output (AMQP 0-9-1 section 4.2.7). The connection is closed when the peer has missed two
+// heartbeats, or when its socket takes none of the waiting output. A timer of the connection, armed for
+// the earliest of these times, drives it. Time in which we do not read does not count as silence of the
+// peer.
 
 import { writeHeartbeat } from "../amqp/hot_frames.ts";
 import type { Connection } from "./connection.ts";
@@ -9,21 +10,21 @@ import { STATE_RUNNING } from "./connection_state.ts";
 
 const HALF_SECOND_MS = 500;
 /**
- * A socket may take nothing for this long, however short the heartbeats are. The kernel says that
- * there is room only when a third of its buffer is free, which is up to a megabyte: a slow reader
+ * A socket may take nothing for this long, however short the heartbeat interval is, ms. The kernel
+ * reports room only when a third of its buffer is free, which is up to a megabyte, and a slow reader
  * needs time for that.
  */
 const STALL_MS_MIN = 20_000;
-/** Without heartbeats a waiting output is looked at this often within its limit. */
+/** Without heartbeats, waiting output is checked this many times within its limit. */
 const LOOKS_PER_STALL = 4;
 
-/** The heartbeat of a connection that is in use. */
+/** The heartbeat of a running connection. */
 export class Heartbeat {
-  /** Negotiated interval; 0 = off. */
+  /** Negotiated interval; 0 means off. */
   intervalSeconds = 0;
-  /** Last time the peer was heard, or was not listened to. */
+  /** Last time, ms, at which the peer was heard or was not being read. */
   heardAtMs: number;
-  /** Last time we said something. */
+  /** Last time at which we sent something, ms. */
   wroteAtMs: number;
   readonly #connection: Connection;
   #isArmed = false;
@@ -34,7 +35,7 @@ export class Heartbeat {
     this.wroteAtMs = this.heardAtMs;
   }
 
-  /** Begins with the negotiated interval. */
+  /** Starts with the negotiated interval. */
   start(intervalSeconds: number): void {
     const { nowMs } = this.#connection.context.broker;
     this.intervalSeconds = intervalSeconds;
@@ -43,7 +44,7 @@ export class Heartbeat {
     if (intervalSeconds > 0) this.#arm();
   }
 
-  /** The socket was given something. Without heartbeats this is what begins the watch. */
+  /** Called when the socket was given output. Without heartbeats, this starts the watch of the output. */
   wrote(): void {
     const { context, outbox } = this.#connection;
     this.wroteAtMs = context.broker.nowMs;
@@ -51,8 +52,8 @@ export class Heartbeat {
   }
 
   /**
-   * A heartbeat is due, or the peer seems to be gone. It is given up only when `isSure`: when
-   * everything that has arrived has been read.
+   * Called when a heartbeat is due or the peer seems to be gone. The connection is closed only when
+   * `isSure`, which means that all pending input has been read.
    */
   fire(isSure: boolean): void {
     const connection = this.#connection;
@@ -66,7 +67,7 @@ export class Heartbeat {
     connection.destroy();
   }
 
-  // Why the peer counts as gone, as far as is known now; null while it does not.
+  // Returns why the peer seems to be gone, as far as is known now; null while it does not.
   #complaint(): string | null {
     const { context, input, outbox } = this.#connection;
     const { nowMs } = context.broker;
@@ -76,13 +77,13 @@ export class Heartbeat {
     return nowMs >= this.#stallDueMs() ? "client does not take its output" : null;
   }
 
-  // Sends a heartbeat if it is time for one, and arms the timer for what is due next.
+  // Sends a heartbeat if it is due, and arms the timer for the next due time.
   #beat(): void {
     const { context, outbox } = this.#connection;
     const { nowMs } = context.broker;
     this.#isArmed = false;
     if (nowMs >= this.#sendDueMs()) {
-      // What still waits in the socket breaks the silence by itself when the peer reads.
+      // Output that still waits in the socket ends the silence by itself when the peer reads.
       if (outbox.waitingBytes === 0) writeHeartbeat(this.#connection.writer());
       this.wroteAtMs = nowMs;
     }

@@ -1,25 +1,25 @@
-// Memory one connection takes besides messages: unfinished content, which has a limit, and output that
-// waits. Made by the connection and told by it and its channels; counted toward the node's memory
-// watermark and toward the share of content under way.
+// Memory that one connection uses besides messages: unfinished content, which has a limit, and waiting
+// output. The connection makes it; the connection and its channels report changes to it. It counts
+// toward the node's memory watermark and toward the share of unfinished content.
 
 import { ConnectionError } from "../amqp/errors.ts";
 import { RESOURCE_ERROR } from "../amqp/reply_code.ts";
 import type { Connection } from "./connection.ts";
 
-/** An entry in the broker's account of memory. */
+/** The entry of a connection in the broker's memory account. */
 export class HeldMemory {
   /** Bytes of unfinished content. */
   contentBytes = 0;
   readonly #connection: Connection;
   #reportedBytes = 0;
-  /** Of those, the output that waits. */
+  /** The part of the reported bytes that is waiting output. */
   #outputBytes = 0;
 
   constructor(connection: Connection) {
     this.#connection = connection;
   }
 
-  /** Storage of unfinished content has grown or shrunk; over the limit is a hard error. */
+  /** Changes the bytes of unfinished content. @throws ConnectionError when they exceed the limit */
   changeContent(deltaBytes: number): void {
     const { context } = this.#connection;
     this.contentBytes += deltaBytes;
@@ -32,7 +32,7 @@ export class HeldMemory {
     }
   }
 
-  /** Tells the broker how much it is now, together with the output that waits. */
+  /** Reports the current bytes, waiting output included, to the broker. */
   report(): void {
     const { context, outbox } = this.#connection;
     const outputBytes = outbox.waitingBytes;

@@ -1,23 +1,22 @@
-// The event loop as the engine sees it: one timer and a way to be called again soon. runtime/
-// implements it, tests drive it by hand. Never calls back from within its own methods.
+// The event loop as the engine sees it: one timer, and a way to be called again soon. runtime/
+// implements it, and tests drive it by hand. It never calls back from within its own methods.
 
-/** What the engine asks of its host. */
+/** The functions that the engine needs of its host. */
 export interface HostLoop {
-  /** Calls back once after `delayMs`; arming again replaces what was armed. */
+  /** Calls back once after `delayMs`. Arming again replaces the earlier timer. */
   arm(delayMs: number, callback: () => void): void;
-  /** Forgets what was armed and what was to come later. */
+  /** Cancels the armed timer and the callback of `later`. */
   disarm(): void;
-  /** Calls back after input and output that is ready now has had its turn. */
+  /** Calls back after input and output that is ready now has been handled. */
   soon(callback: () => void): void;
   /**
-   * Calls back when everything that has arrived by now has been told, also after the whole process
-   * has stood still. Asked for once at a time.
+   * Calls back when all input that has arrived by now has been reported, even after the whole process
+   * has stood still. Only one call may wait at a time.
    */
   afterInput(callback: () => void): void;
   /**
-   * Calls back once after about `delayMs` of real time, also where broker time stands still; asking
-   * again replaces what was asked. For giving the machine's other work a chance, never for anything
-   * that is due.
+   * Calls back once after about `delayMs` of real time, with a virtual clock too. A later call replaces
+   * an earlier one. It gives other work of the machine a chance and is never used for due times.
    */
   later(delayMs: number, callback: () => void): void;
 }

@@ -1,27 +1,27 @@
-// The bytes a client has sent and the connection has not run yet: the parser, the chunks behind it and
-// the reasons for which nothing may be run. Pauses the transport when it should not bring more.
-// Knows no frames' meaning.
+// The bytes that a client has sent and the connection has not run yet: the parser, the chunks after it,
+// and the reasons for which nothing may be run. It pauses the transport when no more input should come.
+// It does not know the meaning of frames.
 
 import { FrameParser } from "../amqp/frame_parser.ts";
 import { dropBytes, EMPTY_BYTES } from "../lib/bytes.ts";
 import type { Transport } from "./transport.ts";
 
-/** Hold: memory is short and the client has published. */
+/** Hold: memory or disk is short and the client has published. */
 export const HOLD_MEMORY = 1;
 /** Hold: the client does not take its output. */
 export const HOLD_OUTPUT = 2;
-/** Hold: a frame waits for the store, those behind it have to wait too. */
+/** Hold: a frame waits for the store, so the frames after it wait too. */
 export const HOLD_STORE = 4;
-/** Hold: consumers have to make up for what the client has published. */
+/** Hold: consumers must first catch up with what the client has published. */
 export const HOLD_ADMISSION = 8;
-/** Hold: the bodies of others have to arrive first. */
+/** Hold: the bodies of other clients must arrive first. */
 export const HOLD_CONTENT = 16;
-/** Hold: a login, or the answer to a wrong one, has to wait. */
+/** Hold: a login, or the answer to a wrong one, must wait. */
 export const HOLD_LOGIN = 32;
-/** Hold: what the client has settled is more than a turn's work. */
+/** Hold: the client settles more deliveries than one turn may. */
 export const HOLD_SETTLE = 64;
 
-// Small chunks are cheap to collect.
+// Smaller chunks are left to the garbage collector, because they are cheap to collect.
 const DROPPED_BYTES_MIN = 16_384;
 
 /** The input of one connection. */
@@ -34,7 +34,7 @@ export class Input {
   receivedBytes = 0;
   readonly #transport: Transport;
   readonly #waiting: Uint8Array[] = [];
-  /** Reading pauses when more bytes than this wait to be run. */
+  /** Reading pauses while more bytes than this wait to be run. */
   waitingBytesMax: number;
   #chunk: Uint8Array = EMPTY_BYTES;
   #waitingBytes = 0;
@@ -45,10 +45,11 @@ export class Input {
     this.waitingBytesMax = waitingBytesMax;
   }
 
-  /** Takes a chunk; it belongs to the input from now on. */
+  /** Takes a chunk, which belongs to the input from now on. */
   push(chunk: Uint8Array): void {
     if (chunk.length === 0) return;
-    // Also a chunk whose last frame has been run stands in line until `advance`: others wait behind it.
+    // A chunk whose last frame has been run stays current until `advance`, so new chunks wait behind
+    // it.
     if (this.#chunk.length > 0) {
       this.#waiting.push(chunk);
       this.#waitingBytes += chunk.length;
@@ -63,8 +64,8 @@ export class Input {
   }
 
   /**
-   * The current chunk has no more whole frame, and nothing points into it: goes to the next one; false
-   * if there is none.
+   * Goes to the next chunk. Called when the current chunk has no more whole frame and nothing points
+   * into it. Returns false if there is no next chunk.
    */
   advance(): boolean {
     if (this.#chunk.length >= DROPPED_BYTES_MIN) dropBytes(this.#chunk);
@@ -79,7 +80,7 @@ export class Input {
     return true;
   }
 
-  /** Whether the frame shown lies in the chunk, which stays as it is until `advance`. */
+  /** Whether the current frame lies in the chunk, which stays unchanged until `advance`. */
   get isFrameInChunk(): boolean {
     return this.parser.buffer === this.#chunk;
   }
@@ -95,8 +96,8 @@ export class Input {
   }
 
   /**
-   * Pauses or resumes the transport as holds and waiting bytes demand. A client that does not take its
-   * output is read on until its bytes fill their place: what arrives shows that it lives.
+   * Pauses or resumes the transport by the holds and the waiting bytes. A client that does not take its
+   * output is still read until its bytes fill their room, because input shows that it is alive.
    */
   sync(): void {
     const isHeld = (this.holds & ~HOLD_OUTPUT) !== 0;
@@ -107,7 +108,7 @@ export class Input {
     else this.#transport.resume();
   }
 
-  /** Drops everything: nothing will be run any more. */
+  /** Drops all input; nothing will be run any more. */
   clear(): void {
     this.#waiting.length = 0;
     this.#waitingBytes = 0;

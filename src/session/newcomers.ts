@@ -1,11 +1,12 @@
-// Connections that have not logged in: anybody can make them, so there may be so many and no more, in all
-// and from one address. The engine asks before it takes a stream; who logs in or goes makes room.
+// Counts connections that have not logged in. Anybody can open them, so their number is limited, in
+// total and per address. The engine calls it before it takes a stream; a login or the end of a stream
+// makes room.
 
 import type { Broker } from "../broker/broker.ts";
 import { networkOf } from "../broker/peer_network.ts";
 import type { Connection } from "./connection.ts";
 
-/** It is said again after this long, ms. */
+/** The refusals are logged at most this often, ms. */
 const LOG_INTERVAL_MS = 10_000;
 
 /** Counts the connections of one engine that have not logged in. */
@@ -20,12 +21,12 @@ export class Newcomers {
     this.#broker = broker;
   }
 
-  /** How many there are. */
+  /** Number of connections that have not logged in. */
   get count(): number {
     return this.#count;
   }
 
-  /** Takes one more from this address; false when there are too many. */
+  /** Takes one more connection from this address. Returns false when there are too many. */
   admit(peerHost: string): boolean {
     const { handshakeCountMax, handshakesPerAddressMax } = this.#broker.limits;
     const network = networkOf(peerHost);
@@ -39,7 +40,7 @@ export class Newcomers {
     return true;
   }
 
-  /** One that was admitted has logged in or is gone. */
+  /** Called when an admitted connection has logged in or is gone. */
   left(connection: Connection): void {
     if (!connection.isNewcomer) return;
     connection.isNewcomer = false;

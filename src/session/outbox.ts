@@ -1,6 +1,6 @@
-// What one connection wants to say: every frame of a turn is written here and handed to the transport
-// with one write at the end of the turn. Knows how much the client has not taken yet, so that
-// dispatch stops in time. Never writes to the transport in the middle of a turn.
+// The output of one connection: every frame of a turn is written here and handed to the transport with
+// one write at the end of the turn. It knows how much the client has not taken yet, so that dispatch
+// stops in time. It never writes to the transport in the middle of a turn.
 
 import { ByteWriter } from "../lib/byte_writer.ts";
 import { EMPTY_BYTES } from "../lib/bytes.ts";
@@ -9,13 +9,13 @@ import type { Transport } from "./transport.ts";
 
 /** The output of one connection. */
 export class Outbox {
-  /** Where frames are written; only after {@linkcode open} in the same turn. */
+  /** The writer of frames; valid only after {@linkcode open} in the same turn. */
   readonly writer: ByteWriter = new ByteWriter();
-  /** Bytes the transport has been given and the kernel has not taken, as of the last flush. */
+  /** Bytes that the transport was given and the kernel had not taken at the last flush. */
   pendingBytes = 0;
-  /** All bytes ever handed over. */
+  /** All bytes ever given to the transport. */
   sentBytes = 0;
-  /** Last time when the kernel was seen to take something, or when there was nothing to take. */
+  /** Last time, ms, at which the kernel was seen to take bytes or there were none to take. */
   movedAtMs = 0;
   #takenBytes = 0;
   readonly #transport: Transport;
@@ -27,17 +27,17 @@ export class Outbox {
     this.writer.bytes = EMPTY_BYTES;
   }
 
-  /** Makes the writer ready; cheap when it is. */
+  /** Makes the writer ready; cheap when it already is. */
   open(): void {
     if (this.writer.bytes.length === 0) this.writer.bytes = this.#pool.take();
   }
 
-  /** Bytes the client has not got: written in this turn or waiting in the transport. */
+  /** Bytes that the client has not got: written in this turn or waiting in the transport. */
   get waitingBytes(): number {
     return this.writer.byteCount + this.pendingBytes;
   }
 
-  /** Hands the turn's bytes to the transport at `nowMs`; true when there were any. */
+  /** Gives the turn's bytes to the transport at `nowMs`. Returns true when there were any. */
   flush(nowMs: number): boolean {
     const { writer } = this;
     const byteCount = writer.byteCount;
@@ -56,7 +56,7 @@ export class Outbox {
     return byteCount > 0;
   }
 
-  /** Sees whether the kernel has taken anything since the last look. */
+  /** Notes whether the kernel has taken bytes since the last look. */
   look(nowMs: number): void {
     const takenBytes = this.sentBytes - this.#transport.pendingBytes;
     if (takenBytes === this.#takenBytes) return;
@@ -64,12 +64,12 @@ export class Outbox {
     this.movedAtMs = nowMs;
   }
 
-  /** The transport has nothing waiting any more. */
+  /** Called when the transport has no more waiting bytes. */
   drained(): void {
     this.pendingBytes = 0;
   }
 
-  /** Drops what has not been handed over: the stream is gone. */
+  /** Drops the bytes that were not given to the transport, because the stream is gone. */
   discard(): void {
     this.writer.byteCount = 0;
     this.pendingBytes = 0;

@@ -1,47 +1,54 @@
-// Whether a client may be given more deliveries: while it takes its output, and while what waits for all
-// clients together leaves room. Every connection has one; its channels ask it, and the end of a turn asks
-// those that said no. A client whose small messages have to wait for others' large ones does not exist:
-// everybody may have a little waiting, and only what is large waits for the share of the node.
+// Decides whether a client may be given more deliveries: while it takes its output, and while the
+// waiting output of all clients together leaves room. Every connection has one; its channels ask it,
+// and the end of a turn reopens gates that refused. Small messages of a client never wait for large
+// messages of others: every client may have a little output waiting, and only large messages wait for
+// the node's share.
 
 import type { Connection } from "./connection.ts";
 import type { SessionContext } from "./context.ts";
 
-/** What every client may have waiting, however little room there is; a larger body counts as large. */
+/**
+ * Bytes that every client may have waiting, however little room there is. A larger body counts as
+ * large.
+ */
 const SMALL_BYTES = 65_536;
 
-/** Whether messages of so many bytes are large on average. */
+/** Whether the average of these messages is large. */
 export function areLarge(byteCount: number, messageCount: number): boolean {
   return byteCount > messageCount * SMALL_BYTES;
 }
 
-/** Output that waits, over all connections. */
+/** The output that waits, over all connections. */
 export class OutputShare {
-  /** Bytes that wait. */
+  /** Number of waiting bytes. */
   bytes = 0;
   readonly #bytesMax: number;
 
-  /** All output together should stay below `bytesMax`. */
+  /** All waiting output together should stay below `bytesMax`. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
-  /** Whether a large body has to wait. */
+  /** Whether a large body must wait. */
   get isUsedUp(): boolean {
     return this.bytes >= this.#bytesMax;
   }
 
-  /** What one client may have waiting of its `limit`: as much as is left for others, or a little. */
+  /**
+   * Returns how much of its `limit` one client may have waiting: as much as others leave, but at least
+   * a little.
+   */
   waitingBytesMax(limit: number): number {
     return Math.min(limit, Math.max(SMALL_BYTES, this.#bytesMax - this.bytes));
   }
 }
 
-/** Lets deliveries through to one client. */
+/** Admits deliveries to one client. */
 export class OutputGate {
   readonly #connection: Connection;
   readonly #context: SessionContext;
   #isShut = false;
-  /** Whether something large has been turned away. */
+  /** Whether a large message has been refused. */
   #isShutToLarge = false;
 
   constructor(connection: Connection) {
@@ -49,7 +56,7 @@ export class OutputGate {
     this.#context = connection.context;
   }
 
-  /** Whether the next delivery may go out; when not, its consumers are told as soon as it may. */
+  /** Whether the next delivery may be sent. If not, the consumers are resumed as soon as it may. */
   admits(isLarge: boolean): boolean {
     if (this.#hasRoom(isLarge)) return true;
     if (isLarge) this.#isShutToLarge = true;
@@ -67,7 +74,7 @@ export class OutputGate {
     return waitingBytes <= output.waitingBytesMax(limits.outboxBytesMax);
   }
 
-  /** After output has left: consumers that were refused may go on. True when they do. */
+  /** Called after output has left. Resumes refused consumers and returns true if there is room. */
   reopen(): boolean {
     if (!this.#hasRoom(this.#isShutToLarge)) return false;
     this.#isShut = false;

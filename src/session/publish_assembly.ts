@@ -1,6 +1,6 @@
-// One publish of one channel while its frames arrive: method, content header, body frames. What lies
-// whole in the input is only pointed at; the rest is copied as it comes, so memory follows the bytes
-// that really arrived and never the announced size. The channel publishes when it is complete.
+// One publish of one channel while its frames arrive: method, content header, body frames. Parts that
+// lie whole in the input are only pointed at; others are copied as they arrive, so memory follows the
+// bytes that really arrived and never the announced size. The channel publishes the complete message.
 //
 //   IDLE ── basic.publish ──> HEADER ── content header ──> BODY ── body frames ──> IDLE
 //                                            └── body of 0 bytes ─────────────────>
@@ -13,7 +13,7 @@ import { copyBytes, dropBytes, EMPTY_BYTES } from "../lib/bytes.ts";
 
 /** No publish has begun. */
 export const ASSEMBLY_IDLE = 0;
-/** The method came, the content header has not. */
+/** The method has arrived, the content header has not. */
 export const ASSEMBLY_HEADER = 1;
 /** Body bytes are missing. */
 export const ASSEMBLY_BODY = 2;
@@ -22,20 +22,20 @@ export const ASSEMBLY_BODY = 2;
 export class PublishAssembly {
   /** One of `ASSEMBLY_*`. */
   state = ASSEMBLY_IDLE;
-  /** Whether an unroutable message comes back. */
+  /** Whether an unroutable message is returned. */
   mandatory = false;
-  /** The message; complete when the state has gone back to idle. */
+  /** The message. It is complete when the state is idle again. */
   readonly source: MessageSource = emptySource();
-  /** Bytes of storage held for an unfinished publish. */
+  /** Bytes of memory that an unfinished publish uses. */
   heldBytes = 0;
-  /** Body bytes that came of an unfinished publish. */
+  /** Body bytes of the unfinished publish that have arrived. */
   receivedBytes = 0;
   #isAttached = false;
   #bodyBytes = 0;
   #headBytes = 0;
   #stage: Uint8Array = EMPTY_BYTES;
 
-  /** The method came: `bytes[start, end)` is exchange and routing key as two short strings. */
+  /** Takes the method: `bytes[start, end)` holds exchange and routing key as two short strings. */
   begin(bytes: Uint8Array, start: number, end: number): void {
     const { source } = this;
     source.address = bytes;
@@ -45,7 +45,7 @@ export class PublishAssembly {
     this.#isAttached = true;
   }
 
-  /** The content header came; its properties lie in `bytes`. */
+  /** Takes the content header, whose properties lie in `bytes`. */
   header(bytes: Uint8Array, header: ContentHeader): void {
     const { source } = this;
     source.properties = bytes;
@@ -54,7 +54,7 @@ export class PublishAssembly {
     this.#isAttached = true;
   }
 
-  /** Announces the size of the body; true when nothing more is to come. */
+  /** Announces the size of the body. Returns true when no body follows. */
   expectBody(byteCount: number): boolean {
     this.#bodyBytes = byteCount;
     this.receivedBytes = 0;
@@ -65,7 +65,7 @@ export class PublishAssembly {
     return byteCount === 0;
   }
 
-  /** A body frame came; true when it completes the publish. */
+  /** Takes a body frame. Returns true when it completes the publish. */
   body(bytes: Uint8Array, start: number, end: number): boolean {
     const received = this.receivedBytes + end - start;
     if (received > this.#bodyBytes) {
@@ -88,7 +88,8 @@ export class PublishAssembly {
     return true;
   }
 
-  // Doubles, but never beyond the announced size; so at most twice what came is held.
+  // Doubles the memory, but not beyond the announced size, so that it is at most twice what has
+  // arrived.
   #append(bytes: Uint8Array, start: number, end: number): void {
     const received = this.receivedBytes + end - start;
     if (received > this.#stage.length) {
@@ -103,7 +104,7 @@ export class PublishAssembly {
     this.receivedBytes = received;
   }
 
-  /** Copies what still points into the input, which is about to go away. */
+  /** Copies the parts that still point into the input, because the chunk is about to be dropped. */
   detach(): void {
     if (this.state === ASSEMBLY_IDLE || !this.#isAttached) return;
     this.#isAttached = false;
@@ -125,7 +126,7 @@ export class PublishAssembly {
     source.propertiesEnd = addressBytes + propertyBytes;
   }
 
-  /** Lets go of everything: the publish is done or given up. */
+  /** Releases all memory: the publish is finished or given up. */
   reset(): void {
     this.state = ASSEMBLY_IDLE;
     this.receivedBytes = 0;
@@ -137,7 +138,7 @@ export class PublishAssembly {
     this.release();
   }
 
-  /** Forgets where the message lay, so that nothing pins the input. */
+  /** Forgets the bytes of the message, so that they do not keep the input in memory. */
   release(): void {
     const { source } = this;
     source.address = EMPTY_BYTES;

@@ -1,6 +1,6 @@
-// The way of a publish through a channel: its three kinds of frames, then the broker, then what the
-// client is told (return, confirm). Hot path: the usual publish is never copied here and allocates
-// nothing. Storing and routing are the broker's.
+// The way of a publish through a channel: its three kinds of frames, then the broker, then the answers
+// to the client (return, confirm). It is a hot path: the usual publish is not copied here and allocates
+// nothing. The broker stores and routes.
 
 import { ChannelError, ConnectionError } from "../amqp/errors.ts";
 import { CONTENT_HEADER_FIXED_BYTES } from "../amqp/content_header.ts";
@@ -42,7 +42,7 @@ const NO_ROUTE_TEXT = encodeText("NO_ROUTE");
 const BCC = tableKey("BCC");
 const REPLY_QUEUE = encodeText("amq.rabbitmq.reply-to");
 
-/** basic.publish came. */
+/** Handles basic.publish. */
 export function beginPublish(channel: Channel, frame: FrameParser): void {
   const { context, connection, assembly } = channel;
   const args = context.publishArguments;
@@ -54,7 +54,7 @@ export function beginPublish(channel: Channel, frame: FrameParser): void {
   if (context.blockReason !== null) block(connection, context.blockReason);
 }
 
-// At most one unfinished publish points into the input; a frame that spans chunks cannot be pointed at.
+// At most one unfinished publish points into the input. A frame that spans chunks cannot be pointed at.
 function attach(channel: Channel): void {
   const { connection } = channel;
   if (!connection.input.isFrameInChunk) {
@@ -67,7 +67,7 @@ function attach(channel: Channel): void {
   }
 }
 
-/** A content header came where one was expected. */
+/** Handles a content header that was expected. */
 export function receiveHeader(channel: Channel, frame: FrameParser): void {
   const { context, connection, assembly } = channel;
   const header = context.contentHeader;
@@ -91,11 +91,11 @@ export function receiveHeader(channel: Channel, frame: FrameParser): void {
   assembly.header(frame.buffer, header);
   if (assembly.expectBody(header.bodyByteCount)) return publish(channel);
   attach(channel);
-  // What fits into one frame is never held: it is complete when it comes.
+  // A body that fits into one frame is complete when it arrives, so it is never held.
   if (header.bodyByteCount > connection.frameMax) context.unfinished.begins(connection);
 }
 
-// A message that no client could be given is nobody's.
+// Refuses a message that no client could be given.
 function checkHeaderSize({ limits }: SessionContext, headerBytes: number): void {
   const headerBytesMax = publishHeaderBytesMax(limits);
   if (headerBytes <= headerBytesMax) return;
@@ -105,8 +105,8 @@ function checkHeaderSize({ limits }: SessionContext, headerBytes: number): void 
   throw new ChannelError(PRECONDITION_FAILED, detail);
 }
 
-// The property stands for a login that the broker has checked, or for one that a user vouches for who
-// may.
+// The property must name the login that the broker has checked. A user with the tag impersonator may
+// use any name.
 function checkUserId(channel: Channel, bytes: Uint8Array): void {
   const { properties, contentHeader } = channel.context;
   properties.set(bytes, contentHeader.propertiesStart, contentHeader.propertiesEnd);
@@ -118,12 +118,12 @@ function checkUserId(channel: Channel, bytes: Uint8Array): void {
   throw new ChannelError(PRECONDITION_FAILED, detail);
 }
 
-// What is wrong with the exchange comes first, as in RabbitMQ.
+// As in RabbitMQ, errors of the exchange come first.
 function checkExchange({ context, publisher, assembly }: Channel): void {
   context.zone.run(() => publisher.checkExchange(assembly.source));
 }
 
-// Nobody can consume direct replies yet, so this request would wait for ever. RabbitMQ's words for it.
+// Direct reply-to is not supported, so this request would wait for ever. The text is RabbitMQ's.
 function checkReplyTo(channel: Channel, bytes: Uint8Array): void {
   const { properties, contentHeader } = channel.context;
   properties.set(bytes, contentHeader.propertiesStart, contentHeader.propertiesEnd);
@@ -133,7 +133,7 @@ function checkReplyTo(channel: Channel, bytes: Uint8Array): void {
   throw new ChannelError(PRECONDITION_FAILED, "fast reply consumer does not exist");
 }
 
-/** A body frame came where one was expected. */
+/** Handles a body frame that was expected. */
 export function receiveBody(channel: Channel, frame: FrameParser): void {
   const { context, connection, assembly } = channel;
   connection.methodKey = BASIC_PUBLISH;
@@ -141,7 +141,8 @@ export function receiveBody(channel: Channel, frame: FrameParser): void {
   const isComplete = assembly.body(frame.buffer, frame.payloadStart, frame.payloadEnd);
   if (assembly.heldBytes !== before) {
     connection.memory.changeContent(assembly.heldBytes - before);
-    // What has begun waits like what begins: a body that gets complete takes as much again.
+    // A body that has begun is blocked like a new publish, because it takes as much memory again until
+    // it is complete.
     if (context.blockReason !== null && !isComplete) block(connection, context.blockReason);
   }
   if (isComplete) publish(channel);
@@ -162,7 +163,7 @@ function hold(channel: Channel, tx: Transaction): void {
   tx.publish(assembly.source, assembly.mandatory);
 }
 
-/** Gives a message to the broker; `tag` is its confirm tag, 0 without confirms. */
+/** Gives a message to the broker. `tag` is its confirm tag, 0 without confirms. */
 export function publishNow(
   channel: Channel,
   source: MessageSource,
@@ -207,7 +208,7 @@ function returnMessage(channel: Channel, source: MessageSource): void {
   context.broker.metrics.returned++;
 }
 
-// Only a client that sends headers larger than its own frame_max cannot have them back.
+// Only a client that sends headers larger than its own frame_max cannot get them back.
 function assertFits(message: OutgoingMessage): void {
   const headerBytes = CONTENT_HEADER_FIXED_BYTES + message.propertiesEnd - message.propertiesStart;
   if (headerBytes <= message.framePayloadMax) return;
@@ -217,7 +218,7 @@ function assertFits(message: OutgoingMessage): void {
   throw new ChannelError(PRECONDITION_FAILED, detail);
 }
 
-// Blind copies are nobody's to see: as in RabbitMQ a returned message does not name them.
+// As in RabbitMQ, a returned message does not name blind copies.
 function hideBcc(message: OutgoingMessage, properties: RawProperties): void {
   properties.set(message.properties, message.propertiesStart, message.propertiesEnd);
   if (!properties.findHeader(BCC)) return;

@@ -1,21 +1,21 @@
-// What the node says about itself in connection.start, and what it reads from a client's properties.
-// Made once per engine. Only capabilities that exist are announced.
+// The properties of the node in connection.start, and the reading of a client's properties. Made once
+// per engine. Only capabilities that exist are announced.
 
 import { booleanField, booleanOf, textField } from "../amqp/field_value.ts";
 import type { FieldTable, FieldValue } from "../amqp/field_value.ts";
 
-/** What the composition root knows about this program. */
+/** The properties of this program that the composition root knows. */
 export interface ProductInfo {
   /** Our own version. */
   readonly version: string;
-  /** Runtime and its version, for people who debug. */
+  /** Runtime and its version, for debugging. */
   readonly platform: string;
-  /** Name of the node; clients show it. */
+  /** Name of the node, which clients show. */
   readonly clusterName: string;
 }
 
 /**
- * The RabbitMQ release whose behaviour is followed: clients and test suites parse it and branch on it.
+ * The RabbitMQ release whose behaviour is followed. Clients and test suites parse it and depend on it.
  */
 export const FOLLOWED_RABBITMQ_VERSION = "3.13.7";
 
@@ -30,7 +30,7 @@ const CAPABILITIES = [
   "per_consumer_qos",
 ];
 
-/** The server-properties table. */
+/** Returns the server-properties table. */
 export function serverProperties(product: ProductInfo): FieldTable {
   const capabilities: FieldTable = new Map(CAPABILITIES.map((name) => [name, booleanField(true)]));
   return new Map<string, FieldValue>([
@@ -43,19 +43,19 @@ export function serverProperties(product: ProductInfo): FieldTable {
   ]);
 }
 
-/** What a client can take beyond plain 0-9-1. */
+/** Extensions of 0-9-1 that a client understands. */
 export interface ClientCapabilities {
   readonly consumerCancelNotify: boolean;
   readonly connectionBlocked: boolean;
 }
 
-/** What a client that says nothing can take. */
+/** The capabilities of a client that announces none. */
 export const NO_CAPABILITIES: ClientCapabilities = {
   consumerCancelNotify: false,
   connectionBlocked: false,
 };
 
-/** Reads the capabilities out of client-properties. */
+/** Reads the capabilities from client-properties. */
 export function clientCapabilities(properties: FieldTable): ClientCapabilities {
   const field = properties.get("capabilities");
   if (field?.tag !== "F") return NO_CAPABILITIES;

@@ -1,8 +1,9 @@
-// Settlements of many deliveries at once, a bounded piece a turn, so that a client that acknowledges,
-// rejects or gives back hundreds of thousands of them makes no other client wait. Few are settled where
-// they are: only what is more than a turn's share becomes work here. What a piece has settled is written
-// with its turn. The frames behind wait until all is done, and a queue that gets messages back delivers
-// nothing meanwhile: they stand before what is ready, and all of them are to be there first.
+// Settles many deliveries in pieces, one per turn, so that a client that acks, rejects or returns
+// hundreds of thousands of them makes no other client wait. Settlements within a turn's share are done
+// by the handlers at once; only larger ones become jobs here. The effects of a piece are written with
+// its turn. The client's later frames wait until the job is done. A queue to which messages are
+// returned delivers nothing meanwhile, because they stand before its ready messages and must all be
+// back first.
 //
 //   ack ≤ 500 000 │ turn: 8192 │ turn: 8192 │ … │ turn: the rest, then the client's next frame
 
@@ -13,14 +14,15 @@ import type { Connection } from "./connection.ts";
 import { HOLD_SETTLE } from "./input.ts";
 import type { SessionContext } from "./context.ts";
 
-// One channel after the other gets so large a part of a turn.
+// The channels take turns; each gets 1 / PARTS of a turn's share.
 const PARTS = 4;
-// So few are settled at once however much the turn has settled: frames that say so are bounded as input.
+// Up to share / AT_ONCE_PART deliveries are settled at once, even if the share of the turn is used up:
+// the limit on input bounds the frames that do so.
 const AT_ONCE_PART = 16;
 
 interface Job {
   readonly runs: SettleRun[];
-  /** Queues that deliver nothing until it is done. */
+  /** Queues that deliver nothing until the job is done. */
   readonly queues: Set<Queue>;
 }
 
@@ -29,12 +31,12 @@ interface Waiting {
   readonly then: (() => void)[];
 }
 
-/** The settlements of one engine that take more than a turn. */
+/** The settlements of one engine that take more than one turn. */
 export class Settling {
   readonly #context: SessionContext;
   readonly #perTurn: number;
   #left: number;
-  /** Whose turn is next comes first. */
+  /** Jobs by channel. The first one is next. */
   readonly #jobs = new Map<Channel, Job>();
   readonly #waiting = new Map<Connection, Waiting>();
 
@@ -44,13 +46,14 @@ export class Settling {
     this.#left = this.#perTurn;
   }
 
-  /** Whether there is something to be settled in later turns. */
+  /** Whether there are settlements for later turns. */
   get hasWork(): boolean {
     return this.#jobs.size > 0;
   }
 
   /**
-   * Whether so many may be settled by this channel where it is. If not, {@linkcode begin} is to be called.
+   * Whether this channel may settle `count` deliveries at once. If not, the caller must call
+   * {@linkcode begin}.
    */
   takesAtOnce(channel: Channel, count: number): boolean {
     if (this.#jobs.size > 0 && this.#jobs.has(channel)) return false;
@@ -60,7 +63,7 @@ export class Settling {
     return true;
   }
 
-  /** Settles a run from this turn on, behind what the channel settles already. */
+  /** Settles a run from the next turn on, after earlier runs of the channel. */
   begin(channel: Channel, run: SettleRun): void {
     const { connection } = channel;
     let job = this.#jobs.get(channel);
@@ -88,14 +91,14 @@ export class Settling {
     });
   }
 
-  /** Calls `then` when nothing of a connection is left to be settled, perhaps at once. */
+  /** Calls `then` when the connection has no more settlements under way, which may be at once. */
   whenDone(connection: Connection, then: () => void): void {
     const waiting = this.#waiting.get(connection);
     if (waiting === undefined) then();
     else waiting.then.push(then);
   }
 
-  /** A turn begins: goes on with what there is. */
+  /** Begins a turn: continues the jobs. */
   beginTurn(): void {
     this.#left = this.#perTurn;
     const part = Math.max(1, Math.floor(this.#perTurn / PARTS));

@@ -1,7 +1,7 @@
-// Frames that cannot be answered in their turn: the store has to make a batch safe or to read a
-// message first. The connection's later frames wait behind them, so that answers keep their order.
-// Handlers begin a wait. The context answers what waits for a batch when a turn ends; the broker has
-// what waits for a read tried again when a turn begins.
+// Frames that cannot be answered in their turn, because the store must first make a batch safe or read
+// a message. The connection's later frames wait behind them, so that answers keep their order. Handlers
+// begin a wait. The context answers frames that wait for a batch when a turn ends; the broker has
+// frames that wait for a read tried again when a turn begins.
 
 import { ConnectionError } from "../amqp/errors.ts";
 import { RESOURCE_ERROR } from "../amqp/reply_code.ts";
@@ -10,16 +10,16 @@ import type { Channel } from "./channel.ts";
 import { handleFailure } from "./failure.ts";
 import { HOLD_STORE } from "./input.ts";
 
-/** A frame whose answer waits. */
+/** A frame whose answer waits for a batch. */
 export interface StoreWait {
   readonly channel: Channel;
-  /** The batch that has to be safe. */
+  /** The batch that must be safe. */
   readonly batch: number;
-  /** Answers; runs when the turn ends in which the batch is safe. */
+  /** Sends the answer; called at the end of the turn in which the batch is safe. */
   readonly resume: () => void;
 }
 
-/** The frame being handled is answered once a batch is safe. */
+/** Has the current frame answered once a batch is safe. */
 export function waitForBatch(wait: StoreWait): void {
   const { connection, context } = wait.channel;
   connection.hold(HOLD_STORE);
@@ -27,13 +27,13 @@ export function waitForBatch(wait: StoreWait): void {
 }
 
 /**
- * Answers a declare or bind once what it names is safe, which `batch` has defined. So no client learns
- * of a definition that a crash could take back, whoever made it and whatever the disk has refused.
+ * Answers a declare or bind once its definition, which is in `batch`, is safe. No client learns of a
+ * definition that a crash could undo, whichever client made it and whatever the disk has refused.
  */
 export function answerWhenDefined(channel: Channel, batch: number, write: () => void): void {
   const { store } = channel.context.broker;
   const answer = () => {
-    // Decided, but not there: the disk has refused it.
+    // The batch is decided but not stored: the disk has refused it.
     if (batch > store.storedBatch) {
       throw new ConnectionError(RESOURCE_ERROR, "the definition could not be stored");
     }
@@ -44,8 +44,9 @@ export function answerWhenDefined(channel: Channel, batch: number, write: () => 
 }
 
 /**
- * Answers a delete or unbind once the last removal of something durable is safe: its own, or when it has
- * removed nothing, perhaps that of whoever was there before it. What others declare is no concern of it.
+ * Answers a delete or unbind once the last removal of a durable definition is safe. That is its own
+ * removal or, if it removed nothing, perhaps an earlier client's removal of the same thing.
+ * Declarations of others do not matter.
  */
 export function answerWhenUndefined(channel: Channel, write: () => void): void {
   const { store } = channel.context.broker;
@@ -64,8 +65,9 @@ export function answerWhenUndefined(channel: Channel, write: () => void): void {
 }
 
 /**
- * The frame being handled is tried again once the head of `queue` has been read, in a turn of its own and
- * not when others are answered: what it takes has to be written first, as it is for any frame.
+ * Tries the current frame again once the head of `queue` has been read. This happens at the beginning
+ * of a turn and not when other frames are answered, because its effects must be written first, as for
+ * any frame.
  */
 export function waitForRead(queue: Queue, channel: Channel, retry: () => void): void {
   const { connection, context } = channel;

@@ -1,23 +1,25 @@
-// The two timers of a connection, its deadline and its heartbeat, on the broker's scheduler. Made by
-// the engine. Fires inside Broker.beginTurn, so it guards what it calls. What a timer would end is not
-// ended at once: when this process has stood still (a laptop that slept, a container that was frozen),
-// the timer comes first, and what proves it wrong lies unread in a socket.
+// The two timers of a connection, its deadline and its heartbeat, on the broker's scheduler. The engine
+// makes this. The timers fire inside Broker.beginTurn, so exceptions of session code are caught here. A
+// timer does not end a connection at once: after this process has stood still (a sleeping laptop, a
+// frozen container), the timer fires first, while input that proves it wrong is still unread in a
+// socket.
 
 import type { Broker } from "../broker/broker.ts";
 import type { Connection } from "./connection.ts";
 import type { ConnectionTimers, Doubt, SessionContext } from "./context.ts";
 import { handleFailure } from "./failure.ts";
 
-/** Instead of a handle: the timer has fired, and its connection waits to be judged. */
+/** In place of a handle: the timer has fired, and its connection waits to be judged. */
 const FIRED = -1;
 
 interface Handles {
   /** A handle of the scheduler, 0 for none, or {@linkcode FIRED}. */
   deadline: number;
+  /** As for the deadline. */
   heartbeat: number;
 }
 
-/** Timers of connections, by connection id. */
+/** The timers of all connections, by connection id. */
 export class SchedulerTimers implements ConnectionTimers {
   readonly #context: SessionContext;
   readonly #scheduler: Broker["scheduler"];
@@ -84,7 +86,7 @@ export class SchedulerTimers implements ConnectionTimers {
   judge(doubts: readonly Doubt[]): void {
     for (const { connection, timer } of doubts) {
       const handles = this.#handlesOf(connection);
-      // The timer was set or cleared meanwhile: there is no doubt any more.
+      // The timer was set or cleared meanwhile, so there is no doubt any more.
       if (handles[timer] !== FIRED) continue;
       handles[timer] = 0;
       if (!this.#connections.has(connection.id)) continue;

@@ -1,6 +1,6 @@
-// A transaction of one channel: publishes and settlements held back until tx.commit. The handlers add
-// to it, commit applies it in order: publishes first, then settlements, as RabbitMQ does. Rollback
-// forgets the publishes and makes the deliveries settleable again. It writes no frame itself.
+// A transaction of one channel: publishes and settlements that are held until tx.commit. The handlers
+// add to it, and commit applies it in order: publishes first, then settlements, as in RabbitMQ.
+// Rollback drops the publishes and makes the deliveries settleable again. It writes no frames.
 
 import { ChannelError } from "../amqp/errors.ts";
 import { PRECONDITION_FAILED } from "../amqp/reply_code.ts";
@@ -8,25 +8,27 @@ import { emptySource, type MessageSource } from "../broker/publish.ts";
 import { copyBytes } from "../lib/bytes.ts";
 import type { Channel } from "./channel.ts";
 
-/** How a held settlement will be applied. */
+/** How a held settlement is applied: as basic.ack. */
 export const SETTLE_ACK = 0;
+/** As basic.reject. */
 export const SETTLE_REJECT = 1;
+/** As basic.nack. */
 export const SETTLE_NACK = 2;
 
-/** A publish held back: copied out of the input. */
+/** A held publish, copied out of the input. */
 export interface HeldPublish {
   readonly source: MessageSource;
   readonly mandatory: boolean;
 }
 
-/** Tags to settle in one way. */
+/** Tags that are settled in the same way. */
 export interface HeldSettlement {
   readonly tags: number[];
   readonly kind: number;
   readonly requeue: boolean;
 }
 
-/** What one channel has done since tx.select or the last commit or rollback. */
+/** The operations of one channel since tx.select or the last commit or rollback. */
 export class Transaction {
   readonly #channel: Channel;
   readonly #operationsMax: number;
@@ -56,7 +58,7 @@ export class Transaction {
     this.#channel.connection.memory.changeContent(held.address.length);
   }
 
-  /** Holds a settlement; false when the tag is unknown or held already. */
+  /** Holds a settlement. Returns false when the tag is unknown or already held. */
   settle(tag: number, multiple: boolean, how: { kind: number; requeue: boolean }): boolean {
     const tags: number[] = [];
     const { unacked, context } = this.#channel;
@@ -66,7 +68,7 @@ export class Transaction {
     return true;
   }
 
-  /** Gives out the held publishes, oldest first, and forgets them. */
+  /** Returns the held publishes, oldest first, and forgets them. */
   takePublishes(): HeldPublish[] {
     const publishes = this.#publishes;
     this.#publishes = [];
@@ -76,7 +78,7 @@ export class Transaction {
     return publishes;
   }
 
-  /** Gives out the held settlements, oldest first, and forgets them; tags can be settled now. */
+  /** Returns the held settlements, oldest first, and forgets them. Their tags can be settled now. */
   takeSettlements(): HeldSettlement[] {
     const settlements = this.#settlements;
     this.#settlements = [];
@@ -87,7 +89,7 @@ export class Transaction {
     return settlements;
   }
 
-  /** Forgets everything; deliveries stay with the client as they were. */
+  /** Forgets all operations. The deliveries stay unsettled with the client. */
   clear(): void {
     this.takePublishes();
     this.takeSettlements();

@@ -1,7 +1,8 @@
-// The share of memory that content under way may take: bodies of several frames that have begun and not
-// ended, over all connections. While it is used up, one connection at a time goes on and the others that
-// have such bodies are not read; so each body arrives, and memory is never full of what cannot end.
-// Messages whose body is one frame never wait here. One connection's own limit is the connection's.
+// The share of memory that unfinished content may use: bodies of several frames that have begun and not
+// ended, over all connections. While the share is used up, one connection at a time continues, the
+// leader, and the others with such bodies are not read. Each body thus arrives, and memory is never
+// full of bodies that cannot end. Messages whose body is one frame never wait here. The limit of a
+// single connection is in held_memory.ts.
 //
 //   bytes of content   ... max ─┐ over: leader A goes on      ┌ A has finished: B leads, or all go on
 //   other connections           └ B held ... C held ..........┴
@@ -14,20 +15,20 @@ import { handleFailure } from "./failure.ts";
 import { HOLD_ADMISSION, HOLD_CONTENT, HOLD_MEMORY, HOLD_STORE } from "./input.ts";
 import type { Zone } from "./zone.ts";
 
-/** The leader is judged this often, ms: */
+/** Length of a window after which the leader is judged, ms. */
 const WINDOW_MS = 10_000;
-/** it has to send at least this much in a window, bytes, */
+/** Bytes that the leader must send in a window; 1 MiB. */
 const WINDOW_BYTES_MIN = 1_048_576;
-/** unless we do not read it for one of these reasons. */
+/** Holds for which the leader is not judged, because we do not read it. */
 const EXCUSES = HOLD_MEMORY | HOLD_STORE | HOLD_ADMISSION;
 
-/** What {@linkcode UnfinishedContent} is made of. */
+/** The parts of {@linkcode UnfinishedContent}. */
 export interface UnfinishedContentParts {
   broker: Broker;
   zone: Zone;
-  /** Bytes above which one connection at a time goes on. */
+  /** Above this number of bytes, one connection at a time continues. */
   bytesMax: number;
-  /** Whether a leader that sends nothing is closed; false where time does not pass by itself. */
+  /** Whether a leader that sends nothing is closed; false with a virtual clock. */
   watchesPeers: boolean;
 }
 
@@ -37,13 +38,14 @@ export class UnfinishedContent {
   bytes = 0;
   readonly #parts: UnfinishedContentParts;
   readonly #windows: number;
-  /** The one that goes on while there is too much. */
+  /** The connection that continues while there is too much content. */
   #leader: Connection | null = null;
-  /** Those that are held, longest first. */
+  /** The connections that are held, the longest waiting first. */
   readonly #waiting: Connection[] = [];
   #isWindowOpen = false;
-  /** Who led when the window began and was read ever since, and what it had sent by then. */
+  /** The leader when the window began, if it has been read ever since; null otherwise. */
   #judged: Connection | null = null;
+  /** Bytes that this leader had sent when the window began. */
   #judgedBytes = 0;
 
   constructor(parts: UnfinishedContentParts) {
@@ -51,7 +53,7 @@ export class UnfinishedContent {
     this.#windows = parts.broker.scheduler.openGroup(() => this.#endWindow());
   }
 
-  /** What the connection holds has become more or less. */
+  /** Called when the unfinished content of the connection has changed. */
   changed(connection: Connection, deltaBytes: number): void {
     this.bytes += deltaBytes;
     if (deltaBytes > 0) this.begins(connection);
@@ -60,7 +62,10 @@ export class UnfinishedContent {
     }
   }
 
-  /** The connection is about to hold more: it leads, waits, or goes on because there is room. */
+  /**
+   * Called before the connection holds more content: it becomes the leader, waits, or continues if
+   * there is room.
+   */
   begins(connection: Connection): void {
     if (this.bytes <= this.#parts.bytesMax || connection === this.#leader) return;
     if (this.#leader === null) {
@@ -73,12 +78,12 @@ export class UnfinishedContent {
     if (!this.#isWindowOpen) this.#openWindow();
   }
 
-  /** The leader is read again after it was not: that time does not count against it. */
+  /** Called when the connection is read again; the window does not count against the leader then. */
   resumed(connection: Connection): void {
     if (connection === this.#judged) this.#judged = null;
   }
 
-  /** The connection has given back everything. */
+  /** Called when the connection has given back everything. */
   gone(connection: Connection): void {
     if (connection === this.#leader) this.#leader = null;
     if (connection === this.#judged) this.#judged = null;
@@ -86,7 +91,7 @@ export class UnfinishedContent {
     if (index >= 0) this.#waiting.splice(index, 1);
   }
 
-  /** The turn is over: whoever need not wait any longer goes on. */
+  /** Ends a turn: releases connections that need not wait any longer. */
   settle(): void {
     if (this.bytes <= this.#parts.bytesMax) {
       this.#leader = null;
@@ -109,7 +114,7 @@ export class UnfinishedContent {
     broker.scheduler.insert(this.#windows, broker.nowMs + WINDOW_MS, 0);
   }
 
-  // A timer fires inside the broker's zone, and what is called here is session code.
+  // A timer fires inside the broker's zone, but this calls session code.
   #endWindow(): void {
     const { zone } = this.#parts;
     this.#isWindowOpen = false;

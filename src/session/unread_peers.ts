@@ -1,6 +1,7 @@
-// Notices that a client is gone although its stream is not read, which hides the stream's end: to write
-// is what finds a dead one. So a client that is held for long gets a heartbeat frame now and then, whether
-// it asked for heartbeats or not; whoever has none must ignore it (AMQP 0-9-1 section 4.2.7).
+// Finds out that a client is gone although its stream is not read. Reading would show the end of the
+// stream; without it, only a write does. A client that is held for long is therefore sent a heartbeat
+// frame now and then, even without negotiated heartbeats; a client must ignore such a frame (AMQP 0-9-1
+// section 4.2.7).
 
 import { writeHeartbeat } from "../amqp/hot_frames.ts";
 import type { Broker } from "../broker/broker.ts";
@@ -9,12 +10,15 @@ import { STATE_RUNNING } from "./connection_state.ts";
 import { HOLD_CONTENT, HOLD_MEMORY, HOLD_STORE } from "./input.ts";
 import type { Zone } from "./zone.ts";
 
-/** The first write makes the other machine say that the stream is dead, the second one finds it. */
+/**
+ * Interval between heartbeats to held clients, ms. After the first write the other machine reports that
+ * the stream is dead; the second write finds that out.
+ */
 const INTERVAL_MS = 5_000;
-/** Reasons for which a client may not be read for long. */
+/** Holds for which a client may be unread for long. */
 const LONG_HOLDS = HOLD_CONTENT | HOLD_MEMORY | HOLD_STORE;
 
-/** The clients of one engine that are held. */
+/** The held clients of one engine. */
 export class UnreadPeers {
   readonly #broker: Broker;
   readonly #zone: Zone;
@@ -28,7 +32,7 @@ export class UnreadPeers {
     this.#timers = broker.scheduler.openGroup(() => this.#look());
   }
 
-  /** The connection is held for one of the reasons `HOLD_*`. */
+  /** Called when the connection is held for one of the reasons `HOLD_*`. */
   held(connection: Connection, reason: number): void {
     if ((reason & LONG_HOLDS) === 0) return;
     this.#held.add(connection);
@@ -41,14 +45,14 @@ export class UnreadPeers {
     this.#broker.scheduler.insert(this.#timers, this.#broker.nowMs + INTERVAL_MS, 0);
   }
 
-  // A timer fires inside the broker's zone, and what is called here is session code.
+  // A timer fires inside the broker's zone, but this calls session code.
   #look(): void {
     this.#isArmed = false;
     this.#zone.isBroker = false;
     for (const connection of this.#held) {
       const isHeld = (connection.input.holds & LONG_HOLDS) !== 0;
       if (connection.state !== STATE_RUNNING || !isHeld) this.#held.delete(connection);
-      // Waiting output finds a dead stream just as well.
+      // Waiting output finds a dead stream too.
       else if (connection.outbox.waitingBytes === 0) writeHeartbeat(connection.writer());
     }
     this.#zone.isBroker = true;

@@ -1,14 +1,14 @@
-// Whose code is running: the session's or the broker's. An unexpected exception ends one connection in
-// the first case and the whole node in the second, because half-applied broker state must never be
-// written (ARCHITECTURE.md "When something is wrong"). Set around every call into the broker; costs two
-// stores.
+// Whether session code or broker code is running. An unexpected exception ends one connection in the
+// first case and the whole node in the second, because half-applied broker state must never be written
+// (ARCHITECTURE.md "When something is wrong"). The flag is set around every call into the broker and
+// costs two stores.
 
-/** A flag that survives the exception it is to explain. */
+/** A flag that keeps its value when an exception is thrown, so that it explains the exception. */
 export class Zone {
   /** True while broker code runs on behalf of the session. */
   isBroker = false;
 
-  /** Runs rare calls into the broker; hot ones set the flag themselves. */
+  /** Runs a rare call into the broker. Hot calls set the flag themselves. */
   run<T>(call: () => T): T {
     this.isBroker = true;
     const result = call();

@@ -1,5 +1,5 @@
 // HTTP for Deno: the node:http adapter, which bounds connections in number and time. Deno's own server
-// does not report connections and stops when it cannot accept one.
+// does not report connections and fails when it cannot accept one.
 
 import { serve as serveOnNode } from "../node/http.ts";
 import type { Listener, ServeOptions } from "../port.ts";

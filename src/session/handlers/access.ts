@@ -1,5 +1,5 @@
-// The access class, which 0-9-1 has given up: clients of its predecessors ask for a ticket before they do
-// anything. Called by the frame switch. Any ticket opens everything, as in RabbitMQ.
+// The access class, which 0-9-1 has removed: clients of its predecessors request a ticket before
+// anything else. The frame switch calls it. As in RabbitMQ, any ticket gives access to everything.
 
 import type { FrameParser } from "../../amqp/frame_parser.ts";
 import {
@@ -13,7 +13,7 @@ import { argumentsStart } from "./arguments.ts";
 
 const TICKET = 1;
 
-/** Acts on a method of the class. */
+/** Handles a method of the class. */
 export function handleAccess(channel: Channel, key: number, frame: FrameParser): void {
   if (key !== ACCESS_REQUEST) throw unimplemented(key);
   decodeAccessRequest(frame.buffer, argumentsStart(frame), frame.payloadEnd);

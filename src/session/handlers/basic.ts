@@ -1,5 +1,5 @@
-// The basic class without its per-message methods: qos, consume, cancel, get, recover. Called by the
-// frame switch; queues do the work. Publishing is in publishing.ts, acks are in basic_settle.ts.
+// The basic class without its per-message methods: qos, consume, cancel, get, recover. The frame switch
+// calls it; queues do the work. Publishing is in publishing.ts, acks are in basic_settle.ts.
 
 import { ConnectionError } from "../../amqp/errors.ts";
 import type { FrameParser } from "../../amqp/frame_parser.ts";
@@ -28,7 +28,7 @@ import { argumentsStart } from "./arguments.ts";
 import { consume } from "./basic_consume.ts";
 import { get } from "./basic_get.ts";
 
-/** Acts on a method of the class. */
+/** Handles a method of the class. */
 export function handleBasic(channel: Channel, key: number, frame: FrameParser): void {
   switch (key) {
     case BASIC_QOS:
@@ -44,7 +44,7 @@ export function handleBasic(channel: Channel, key: number, frame: FrameParser): 
     case BASIC_RECOVER_ASYNC:
       return recoverAsync(channel, frame);
     case BASIC_CANCEL_OK:
-      // The answer to a cancel of ours, which asked for none.
+      // The answer to a cancel of ours, which requested none.
       return;
     default:
       throw unimplemented(key);

@@ -1,5 +1,5 @@
-// basic.consume: the consumer's tag, its arguments and its limits. Called by the basic handler; whether
-// the queue takes one more consumer is the queue's to say.
+// basic.consume: the consumer's tag, its arguments and its limits. The basic handler calls it. The
+// queue decides whether it takes one more consumer.
 
 import { ChannelError, ConnectionError } from "../../amqp/errors.ts";
 import type { FieldTable } from "../../amqp/field_value.ts";
@@ -14,7 +14,7 @@ import type { Channel } from "../channel.ts";
 import { argumentsStart } from "./arguments.ts";
 import { namedQueue } from "./queue.ts";
 
-/** RabbitMQ's pseudo-queue for answers without a queue. */
+/** RabbitMQ's pseudo-queue for replies without a queue. */
 const REPLY_QUEUE = "amq.rabbitmq.reply-to";
 const TAG_PREFIX = "amq.ctag-";
 const TAG_RANDOM_CHARACTERS = 22;

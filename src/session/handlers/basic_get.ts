@@ -1,5 +1,5 @@
-// basic.get. Usually answered at once; when the head of the queue is still being read, the connection's
-// later frames wait until it can be. Called by the basic handler.
+// basic.get, which is usually answered at once. While the head of the queue is being read, the later
+// frames of the connection wait. The basic handler calls it.
 
 import { ChannelError } from "../../amqp/errors.ts";
 import { FRAME_OVERHEAD } from "../../amqp/frame.ts";

@@ -1,5 +1,5 @@
-// basic.ack, basic.reject and basic.nack: read in place, applied to the channel's unacked table, or held
-// back in a transaction. Called by the frame switch for every such frame; allocates nothing.
+// basic.ack, basic.reject and basic.nack: read in place and applied to the channel's unacked table, or
+// held in a transaction. The frame switch calls it for every such frame; it allocates nothing.
 
 import { ChannelError } from "../../amqp/errors.ts";
 import type { FrameParser } from "../../amqp/frame_parser.ts";
@@ -61,7 +61,7 @@ function reject(channel: Channel, cause: number): void {
   channel.acked();
 }
 
-// Whether it is more than this turn may settle.
+// Whether the settlement has more deliveries than this turn may settle.
 function isLong(channel: Channel): boolean {
   const { unacked, context } = channel;
   return !context.settling.takesAtOnce(channel, unacked.reach(context.settleArguments.deliveryTag));

@@ -1,5 +1,5 @@
-// The channel class: open, flow, close. Called by the frame switch. What a closing channel discards is
-// decided there.
+// The channel class: open, flow, close. The frame switch calls it, and decides which frames a closing
+// channel discards.
 
 import { ConnectionError } from "../../amqp/errors.ts";
 import type { FrameParser } from "../../amqp/frame_parser.ts";
@@ -39,7 +39,7 @@ export function openChannel(connection: Connection, frame: FrameParser): void {
   writeChannelOpenOk(connection.writer(), number);
 }
 
-/** Acts on a method of the class on an open channel. */
+/** Handles a method of the class on an open channel. */
 export function handleChannel(channel: Channel, key: number, frame: FrameParser): void {
   const { connection, number } = channel;
   const { buffer, payloadEnd } = frame;
@@ -49,7 +49,7 @@ export function handleChannel(channel: Channel, key: number, frame: FrameParser)
       decodeChannelClose(buffer, start, payloadEnd);
       channel.release();
       connection.removeChannel(channel);
-      // Whoever is told that a channel is closed finds its messages in their queues.
+      // A client that is told that its channel is closed must find the messages back in their queues.
       connection.context.settling.whenDone(connection, () => {
         if (connection.state < STATE_CLOSING) writeChannelCloseOk(connection.writer(), number);
       });

@@ -1,5 +1,5 @@
-// The confirm class: confirm.select. Called by the frame switch. Sends no confirm itself: those are in
-// confirms.ts and leave when a turn ends.
+// The confirm class: confirm.select. The frame switch calls it. It sends no confirms: confirms.ts does,
+// at the end of a turn.
 
 import { ChannelError } from "../../amqp/errors.ts";
 import type { FrameParser } from "../../amqp/frame_parser.ts";
@@ -13,7 +13,7 @@ import type { Channel } from "../channel.ts";
 import { unimplemented } from "../unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
-/** Acts on a method of the class. */
+/** Handles a method of the class. */
 export function handleConfirm(channel: Channel, key: number, frame: FrameParser): void {
   if (key !== CONFIRM_SELECT) throw unimplemented(key);
   const args = decodeConfirmSelect(frame.buffer, argumentsStart(frame), frame.payloadEnd);

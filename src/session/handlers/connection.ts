@@ -1,5 +1,5 @@
-// The connection class on channel 0: handshake, close and update-secret. Called by the frame switch in
-// every state; a method that does not fit the state ends the connection (504), as in RabbitMQ.
+// The connection class on channel 0: handshake, close and update-secret. The frame switch calls it in
+// every state. As in RabbitMQ, a method that does not fit the state ends the connection (504).
 
 import { ConnectionError } from "../../amqp/errors.ts";
 import type { FrameParser } from "../../amqp/frame_parser.ts";
@@ -31,7 +31,7 @@ import {
 import { open, startOk, tuneOk } from "../handshake.ts";
 import { argumentsStart } from "./arguments.ts";
 
-/** Acts on a method that came on channel 0. */
+/** Handles a method on channel 0. */
 export function handleConnection(connection: Connection, key: number, frame: FrameParser): void {
   const { buffer, payloadEnd } = frame;
   const start = argumentsStart(frame);
@@ -48,7 +48,7 @@ export function handleConnection(connection: Connection, key: number, frame: Fra
   } else if (state === STATE_OPENING && key === CONNECTION_OPEN) {
     open(connection, decodeConnectionOpen(buffer, start, payloadEnd));
   } else if (state === STATE_RUNNING && key === CONNECTION_UPDATE_SECRET) {
-    // Secrets that expire come with an identity provider; there is nothing to renew here.
+    // Only secrets of an identity provider expire, so there is nothing to renew here.
     decodeConnectionUpdateSecret(buffer, start, payloadEnd);
     writeConnectionUpdateSecretOk(connection.writer(), 0);
   } else {

@@ -1,5 +1,5 @@
-// The exchange class: declare, delete, bind, unbind. Called by the frame switch; the vhost does the
-// work and raises the refusals.
+// The exchange class: declare, delete, bind, unbind. The frame switch calls it; the vhost does the work
+// and throws the refusals.
 
 import type { FrameParser } from "../../amqp/frame_parser.ts";
 import {
@@ -21,7 +21,7 @@ import { answerWhenDefined, answerWhenUndefined } from "../store_wait.ts";
 import { unimplemented } from "../unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
-/** Acts on a method of the class. */
+/** Handles a method of the class. */
 export function handleExchange(channel: Channel, key: number, frame: FrameParser): void {
   switch (key) {
     case EXCHANGE_DECLARE:

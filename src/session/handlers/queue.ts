@@ -1,5 +1,5 @@
-// The queue class: declare, bind, unbind, purge, delete. Called by the frame switch; the vhost does the
-// work and raises the refusals. An empty queue name means the queue this channel declared last.
+// The queue class: declare, bind, unbind, purge, delete. The frame switch calls it; the vhost does the
+// work and throws the refusals. An empty queue name means the queue that this channel declared last.
 
 import { ChannelError } from "../../amqp/errors.ts";
 import type { FrameParser } from "../../amqp/frame_parser.ts";
@@ -28,7 +28,7 @@ import { answerWhenDefined, answerWhenUndefined } from "../store_wait.ts";
 import { unimplemented } from "../unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
-/** Acts on a method of the class. */
+/** Handles a method of the class. */
 export function handleQueue(channel: Channel, key: number, frame: FrameParser): void {
   switch (key) {
     case QUEUE_DECLARE:
@@ -46,7 +46,9 @@ export function handleQueue(channel: Channel, key: number, frame: FrameParser): 
   }
 }
 
-/** The queue a client names; an empty name stands for the one declared last. */
+/**
+ * Returns the name of the queue that a client means: an empty name stands for the queue declared last.
+ */
 export function namedQueue(channel: Channel, name: string): string {
   if (name !== "") return name;
   if (channel.lastQueueName !== "") return channel.lastQueueName;
@@ -91,7 +93,7 @@ function unbind(channel: Channel, frame: FrameParser): void {
   answerWhenUndefined(channel, () => writeQueueUnbindOk(connection.writer(), number));
 }
 
-// With neither a queue nor a key given, the key is the name of the queue declared last (0-9-1).
+// If both the queue and the key are empty, the key is the name of the queue declared last (0-9-1).
 function named(
   channel: Channel,
   args: { queue: string; routingKey: string },

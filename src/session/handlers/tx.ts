@@ -1,6 +1,6 @@
-// The tx class: select, commit, rollback. Called by the frame switch; what a transaction holds is in
-// tx.ts. A commit is answered when everything it did is safe; until then the connection's later frames
-// wait.
+// The tx class: select, commit, rollback. The frame switch calls it; tx.ts holds the operations of a
+// transaction. A commit is answered when all of its effects are safe; until then the later frames of
+// the connection wait.
 
 import { ChannelError, ConnectionError } from "../../amqp/errors.ts";
 import type { FrameParser } from "../../amqp/frame_parser.ts";
@@ -26,7 +26,7 @@ import { SETTLE_ACK, SETTLE_REJECT, Transaction } from "../tx.ts";
 import { unimplemented } from "../unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
-/** Acts on a method of the class. */
+/** Handles a method of the class. */
 export function handleTx(channel: Channel, key: number, frame: FrameParser): void {
   const { buffer, payloadEnd } = frame;
   const start = argumentsStart(frame);
@@ -70,7 +70,7 @@ function commit(channel: Channel, tx: Transaction): void {
   channel.acked();
   const isPartial = (outcomes & (PUBLISH_OVERFLOWED | PUBLISH_REFUSED)) !== 0;
   const { store, deadLetters } = context.broker;
-  // What was rejected for good enters the batch when the turn dispatches.
+  // Dead letters of rejected messages enter the batch when the turn dispatches.
   const isKept = (outcomes & PUBLISH_LOGGED) !== 0 || !store.isBatchEmpty || deadLetters.hasFresh;
   if (!isKept) return answer(channel, isPartial);
   const batch = store.openBatch;
@@ -87,8 +87,8 @@ function commit(channel: Channel, tx: Transaction): void {
   });
 }
 
-// A publish that cannot be made any more, since its exchange has gone, keeps nothing else from being
-// committed.
+// A publish that is no longer possible, because its exchange is gone, does not prevent the rest of the
+// commit.
 function publishHeld(channel: Channel, { source, mandatory }: HeldPublish): number {
   try {
     return publishNow(channel, source, mandatory, 0);
@@ -99,7 +99,7 @@ function publishHeld(channel: Channel, { source, mandatory }: HeldPublish): numb
   }
 }
 
-// What was accepted and settled stays so: the client is told that it was not everything.
+// Publishes and settlements that succeeded stay. The client is told that the commit was only partial.
 function answer(channel: Channel, isPartial: boolean): void {
   if (isPartial) {
     channel.fail(new ChannelError(PRECONDITION_FAILED, "partial tx completion"), TX_COMMIT);
