@@ -254,8 +254,9 @@ class Maker {
     for (let tries = 0; ops.length < count && tries < 4 * OPS_MAX; tries++) {
       const op = this.#op(channel);
       if (ops.length > 0 && this.#beginsStep(op)) continue;
-      // Whether a consumer that becomes free has a message published just before is a question of turns.
-      if (op.kind === "settle" && ops.some(({ kind }) => kind === "publish")) continue;
+      // Whose turn it is when a consumer becomes free after another method is a question of turns.
+      const others = ["publish", "consume"];
+      if (op.kind === "settle" && ops.some(({ kind }) => others.includes(kind))) continue;
       // RabbitMQ 3.10 fails with 541 at the cancel of a consumer that its queue has yet to confirm.
       // After a delete it may cancel one that its queue is about to cancel.
       if (op.kind === "cancel" && ops.some(({ kind }) => kind === "consume" || kind === "delete")) {

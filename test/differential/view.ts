@@ -165,6 +165,13 @@ export class View {
     if (this.deleting.includes(consumer.queue)) this.#broken("cancel before delete-ok");
   }
 
+  // A second delete of the queue finds nobody to cancel.
+  #deleted(queue: string): void {
+    this.deleting.forEach((name, index) => {
+      if (name === queue) this.deleting[index] = "";
+    });
+  }
+
   #tag(deliveryTag: number): void {
     if (deliveryTag <= this.#lastTag) this.#broken(`tag ${deliveryTag} after ${this.#lastTag}`);
     this.#lastTag = deliveryTag;
@@ -192,7 +199,7 @@ export class View {
       this.consumers.set(args.consumerTag, this.asked.get(args.consumerTag)!);
     }
     if (key === M.BASIC_CANCEL_OK) this.consumers.delete(args.consumerTag);
-    if (key === M.QUEUE_DELETE_OK) this.deleting.shift();
+    if (key === M.QUEUE_DELETE_OK) this.#deleted(this.deleting.shift()!);
     if (key === M.TX_SELECT_OK) this.isTx = true;
     if (key === M.TX_COMMIT_OK) this.held.clear();
     if (key === M.TX_ROLLBACK_OK) this.#rolledBack();
