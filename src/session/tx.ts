@@ -4,20 +4,14 @@
 
 import { ChannelError } from "../amqp/errors.ts";
 import { PRECONDITION_FAILED } from "../amqp/reply_code.ts";
-import { emptySource, type MessageSource } from "../broker/publish.ts";
-import { copyBytes } from "../lib/bytes.ts";
+import type { MessageSource } from "../broker/publish.ts";
 import type { Channel } from "./channel.ts";
+import { HeldPublishes, type HeldVisitor } from "./held_publishes.ts";
 
 /** How a held settlement will be applied. */
 export const SETTLE_ACK = 0;
 export const SETTLE_REJECT = 1;
 export const SETTLE_NACK = 2;
-
-/** A publish held back: copied out of the input. */
-export interface HeldPublish {
-  readonly source: MessageSource;
-  readonly mandatory: boolean;
-}
 
 /** Tags to settle in one way. */
 export interface HeldSettlement {
@@ -30,10 +24,9 @@ export interface HeldSettlement {
 export class Transaction {
   readonly #channel: Channel;
   readonly #operationsMax: number;
-  #publishes: HeldPublish[] = [];
+  readonly #publishes = new HeldPublishes();
   #settlements: HeldSettlement[] = [];
   #operationCount = 0;
-  #heldBytes = 0;
 
   constructor(channel: Channel) {
     this.#channel = channel;
@@ -50,10 +43,10 @@ export class Transaction {
   /** Holds a copy of a message. */
   publish(source: MessageSource, mandatory: boolean): void {
     this.#count(1);
-    const held = copySource(source);
-    this.#publishes.push({ source: held, mandatory });
-    this.#heldBytes += held.address.length;
-    this.#channel.connection.memory.changeContent(held.address.length);
+    const before = this.#publishes.heldBytes;
+    this.#publishes.add(source, mandatory);
+    const grownBytes = this.#publishes.heldBytes - before;
+    if (grownBytes > 0) this.#channel.connection.memory.changeContent(grownBytes);
   }
 
   /** Holds a settlement; false when the tag is unknown or held already. */
@@ -67,13 +60,14 @@ export class Transaction {
   }
 
   /** Gives out the held publishes, oldest first, and forgets them. */
-  takePublishes(): HeldPublish[] {
-    const publishes = this.#publishes;
-    this.#publishes = [];
-    this.#channel.connection.memory.changeContent(-this.#heldBytes);
-    this.#heldBytes = 0;
+  takePublishes(visit: HeldVisitor): void {
+    this.#forgetBytes();
+    this.#publishes.takeAll(visit);
+  }
+
+  #forgetBytes(): void {
+    this.#channel.connection.memory.changeContent(-this.#publishes.heldBytes);
     this.#operationCount = 0;
-    return publishes;
   }
 
   /** Gives out the held settlements, oldest first, and forgets them; tags can be settled now. */
@@ -89,28 +83,8 @@ export class Transaction {
 
   /** Forgets everything; deliveries stay with the client as they were. */
   clear(): void {
-    this.takePublishes();
+    this.#forgetBytes();
+    this.#publishes.clear();
     this.takeSettlements();
   }
-}
-
-function copySource(source: MessageSource): MessageSource {
-  const addressBytes = source.addressEnd - source.addressStart;
-  const propertyBytes = source.propertiesEnd - source.propertiesStart;
-  const bodyStart = addressBytes + propertyBytes;
-  const bytes = new Uint8Array(bodyStart + source.bodyEnd - source.bodyStart);
-  copyBytes(bytes, 0, source.address, source.addressStart, source.addressEnd);
-  copyBytes(bytes, addressBytes, source.properties, source.propertiesStart, source.propertiesEnd);
-  copyBytes(bytes, bodyStart, source.body, source.bodyStart, source.bodyEnd);
-  return {
-    ...emptySource(),
-    address: bytes,
-    addressEnd: addressBytes,
-    properties: bytes,
-    propertiesStart: addressBytes,
-    propertiesEnd: bodyStart,
-    body: bytes,
-    bodyStart,
-    bodyEnd: bytes.length,
-  };
 }
