@@ -58,6 +58,8 @@ const REPLACED_HEADERS = ["CC", "BCC", DELIVERY_COUNT_HEADER].map((name) => {
 const COST_PER_QUEUE = 64;
 // So many bytes of a body cost as much as a publish with its headers written anew.
 const BODY_BYTES_PER_COST = 8192;
+// And so many queues that take it.
+const QUEUES_PER_COST = 16;
 
 /** Dead letters of one node: queues take turns, and those of one queue keep their order. */
 export class DeadLetters implements LetterReads {
@@ -137,9 +139,9 @@ export class DeadLetters implements LetterReads {
         return cost;
       }
       const bodyBytes = this.#view.bodyEnd - this.#view.bodyStart;
-      this.#publish(letter);
+      const queueCount = this.#publish(letter);
       this.#finish(letters, letter);
-      cost += 1 + bodyBytes / BODY_BYTES_PER_COST;
+      cost += 1 + bodyBytes / BODY_BYTES_PER_COST + queueCount / QUEUES_PER_COST;
     }
     if (letters.count > 0) this.#ready.add(letters);
     return cost;
@@ -210,13 +212,14 @@ export class DeadLetters implements LetterReads {
     count(this.#broker, letter.reason);
   }
 
-  #publish(letter: DeadLetter): void {
+  // Says how many queues have been asked to take it.
+  #publish(letter: DeadLetter): number {
     const { queue } = letter;
     const { metrics } = this.#broker;
     const exchange = queue.vhost.exchanges.get(queue.args.deadLetterExchange!);
     if (exchange === undefined) {
       metrics.deadLettersDropped++;
-      return;
+      return 0;
     }
     const view = this.#view;
     const properties = this.#properties;
@@ -234,13 +237,14 @@ export class DeadLetters implements LetterReads {
     }, result);
     if (result.count === 0) metrics.deadLettersDropped++;
     const takerCount = this.#keepTakers(result, newHeaders, view.bodyEnd - view.bodyStart);
-    if (takerCount + this.#refusers.length === 0) return;
+    if (takerCount + this.#refusers.length === 0) return result.count;
     // Making room in a target may have delivered or moved messages; look at the bytes anew.
     this.#broker.store.open(letter.ref, view);
     properties.set(view.bytes, view.propertiesStart, view.propertiesEnd);
     const routingKey = newKey ?? address.routingKey;
     this.#fillSource(letter, routingKey, { before: headers, after: newHeaders });
     this.#store(result, takerCount);
+    return result.count;
   }
 
   #headersAfter(

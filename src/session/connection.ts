@@ -79,6 +79,8 @@ export class Connection implements Owner {
   /** Messages published since `run` began, and by whom the last one. */
   publishedCount = 0;
   publisher: Publisher | null = null;
+  /** Work of the frame being handled that its own size does not tell, as bytes of input. */
+  chargedBytes = 0;
   /** Whether the engine has it in its list of connections with input to run. */
   isQueued = false;
   /** Whether it counts as one that has not logged in. */
@@ -171,6 +173,10 @@ export class Connection implements Owner {
       while (parser.next()) {
         spent += parser.frameByteCount;
         handleFrame(this, parser);
+        if (this.chargedBytes > 0) {
+          spent += this.chargedBytes;
+          this.chargedBytes = 0;
+        }
         if (spent >= bytesMax || !this.#canRun()) return spent;
         this.methodKey = 0;
       }

@@ -50,12 +50,18 @@ export class Settling {
   }
 
   /**
-   * Whether so many may be settled by this channel where it is. If not, {@linkcode begin} is to be called.
+   * Whether what a frame of this channel settles may be settled where it is. If not, {@linkcode begin} is
+   * to be called.
    */
-  takesAtOnce(channel: Channel, count: number): boolean {
+  takesFrame(channel: Channel, count: number): boolean {
+    if (count > this.#perTurn / AT_ONCE_PART) return this.takes(channel, count);
+    return this.#jobs.size === 0 || !this.#jobs.has(channel);
+  }
+
+  /** The same for what a channel gives back: a client may close any number of them at once. */
+  takes(channel: Channel, count: number): boolean {
     if (this.#jobs.size > 0 && this.#jobs.has(channel)) return false;
-    if (count <= this.#perTurn / AT_ONCE_PART) return true;
-    if (count > this.#left) return false;
+    if (count > this.#left) return count === 0;
     this.#left -= count;
     return true;
   }
