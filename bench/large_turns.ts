@@ -228,6 +228,70 @@ const CASES: Readonly<Record<string, Case>> = {
     await bindMany(bench, client, part);
     return () => bench.send(client, methodFrame(M.EXCHANGE_DELETE, 1, { exchange: "topics" }));
   },
+  "100 messages to 10 000 queues each": async (bench, client, part) => {
+    const count = Math.floor(10_000 * part);
+    for (let i = 0; i < count; i++) {
+      const declare = { queue: `q${i}`, durable: true, nowait: true };
+      client.received(methodFrame(M.QUEUE_DECLARE, 1, declare));
+      const bind = { queue: `q${i}`, exchange: "amq.fanout", nowait: true };
+      client.received(methodFrame(M.QUEUE_BIND, 1, bind));
+      if (i % CHUNK_MESSAGES === 0) await bench.rest();
+    }
+    await bench.rest();
+    return () => void bench.publish(client, "", { count: 100, exchange: "amq.fanout" });
+  },
+  "client with 20 000 consumers lost": async (bench, client, part) => {
+    await bench.declare(client, "q");
+    for (let i = 0; i < 20_000 * part; i++) {
+      const consume = { queue: "q", consumerTag: `c${i}`, nowait: true };
+      client.received(methodFrame(M.BASIC_CONSUME, 1, consume));
+      if (i % CHUNK_MESSAGES === 0) await bench.rest();
+    }
+    await bench.rest();
+    return () => bench.time(() => client.closed());
+  },
+  "client with 2000 channels of 500 unacked lost": async (bench, client, part) => {
+    await bench.declare(client, "q");
+    const count = Math.floor(2000 * part);
+    await bench.publish(client, "q", { count: 500 * count });
+    for (let i = 1; i <= count; i++) {
+      if (i > 1) client.received(methodFrame(M.CHANNEL_OPEN, i, {}));
+      client.received(methodFrame(M.BASIC_QOS, i, { prefetchSize: 0, prefetchCount: 500 }));
+      client.received(methodFrame(M.BASIC_CONSUME, i, { queue: "q", nowait: true }));
+      if (i % 50 === 0) await bench.rest();
+    }
+    await bench.rest();
+    return () => bench.time(() => client.closed());
+  },
+  "rollback of 300 000 publishes": async (bench, client, part) => {
+    await bench.declare(client, "q");
+    bench.send(client, methodFrame(M.TX_SELECT, 1));
+    await bench.publish(client, "q", { count: 300_000 * part });
+    return () => bench.send(client, methodFrame(M.TX_ROLLBACK, 1));
+  },
+  "ack of 300 000 in a transaction": async (bench, client, part) => {
+    const publisher = bench.client();
+    await bench.declare(client, "q");
+    await bench.publish(publisher, "q", { count: 300_000 * part });
+    bench.send(client, methodFrame(M.TX_SELECT, 1));
+    await bench.consume(client, "q");
+    return () => {
+      bench.send(client, methodFrame(M.BASIC_ACK, 1, { deliveryTag: 0, multiple: true }));
+    };
+  },
+  "20 000 publishes to a queue that drops its oldest": async (bench, client, part) => {
+    await bench.declare(client, "q", { "x-max-length": 10 });
+    return () => void bench.publish(client, "q", { count: 20_000 * part });
+  },
+  "500 000 returned to a queue of at most 10": async (bench, client, part) => {
+    const count = 500_000 * part;
+    await bench.declare(client, "q", { "x-max-length": 10 });
+    bench.send(client, methodFrame(M.BASIC_CONSUME, 1, { queue: "q", consumerTag: "c" }));
+    await bench.publish(client, "q", { count });
+    bench.send(client, methodFrame(M.BASIC_CANCEL, 1, { consumerTag: "c" }));
+    await bench.rest();
+    return () => bench.send(client, methodFrame(M.BASIC_NACK, 1, NACK));
+  },
   "message routed by 100 000 topic bindings": async (bench, client, part) => {
     await bindMany(bench, client, part);
     return () => void bench.publish(client, "a.1.2", { count: 1, exchange: "topics" });

@@ -6,6 +6,8 @@ import type { Consumer } from "./consumer.ts";
 
 interface PriorityRing {
   readonly priority: number;
+  /** Consumers of this priority, blocked or not. */
+  count: number;
   readonly waiting: Consumer[];
   /** Index of the consumer whose turn it is. The consumer before it has its turn last. */
   next: number;
@@ -42,16 +44,18 @@ export class ConsumerRing {
     this.#all.add(consumer);
     this.#count(consumer.headerBytesMax, 1);
     consumer.isBlocked = false;
-    putLast(this.#ringOf(consumer.priority), consumer);
+    const ring = this.#ringOf(consumer.priority);
+    ring.count++;
+    putLast(ring, consumer);
   }
 
   remove(consumer: Consumer): void {
-    if (this.#all.delete(consumer)) this.#count(consumer.headerBytesMax, -1);
+    if (!this.#all.delete(consumer)) return;
+    this.#count(consumer.headerBytesMax, -1);
     const ring = this.#ringOf(consumer.priority);
-    const index = ring.waiting.indexOf(consumer);
+    const index = consumer.isBlocked ? -1 : ring.waiting.lastIndexOf(consumer);
     if (index >= 0) takeOut(ring, index);
-    const isLast = ![...this.#all].some((other) => other.priority === consumer.priority);
-    if (isLast) this.#rings = this.#rings.filter((other) => other !== ring);
+    if (--ring.count === 0) this.#rings = this.#rings.filter((other) => other !== ring);
   }
 
   /** Cancels every consumer and tells its channel, because the queue is gone or cannot be read. */
@@ -148,7 +152,7 @@ export class ConsumerRing {
   #ringOf(priority: number): PriorityRing {
     const found = this.#rings.find((ring) => ring.priority === priority);
     if (found !== undefined) return found;
-    const ring: PriorityRing = { priority, waiting: [], next: 0 };
+    const ring: PriorityRing = { priority, count: 0, waiting: [], next: 0 };
     this.#rings.push(ring);
     this.#rings.sort((a, b) => b.priority - a.priority);
     return ring;

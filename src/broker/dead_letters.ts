@@ -60,6 +60,8 @@ const COST_PER_QUEUE = 64;
 const BODY_BYTES_PER_COST = 8192;
 // This many bytes of properties do as well: the history of deaths in them is read and written anew.
 const PROPERTY_BYTES_PER_COST = 128;
+// And so do this many queues that take the message.
+const QUEUES_PER_COST = 16;
 
 /** Dead letters of one node: queues take turns, and those of one queue keep their order. */
 export class DeadLetters implements LetterReads {
@@ -144,7 +146,7 @@ export class DeadLetters implements LetterReads {
       const { bodyStart, bodyEnd, propertiesStart, propertiesEnd } = this.#view;
       cost += 1 + (bodyEnd - bodyStart) / BODY_BYTES_PER_COST +
         (propertiesEnd - propertiesStart) / PROPERTY_BYTES_PER_COST;
-      this.#publish(letter);
+      cost += this.#publish(letter) / QUEUES_PER_COST;
       this.#finish(letters, letter);
     }
     if (letters.count > 0) this.#ready.add(letters);
@@ -216,13 +218,14 @@ export class DeadLetters implements LetterReads {
     count(this.#broker, letter.reason);
   }
 
-  #publish(letter: DeadLetter): void {
+  // Says how many queues have been asked to take it.
+  #publish(letter: DeadLetter): number {
     const { queue } = letter;
     const { metrics } = this.#broker;
     const exchange = queue.vhost.exchanges.get(queue.args.deadLetterExchange!);
     if (exchange === undefined) {
       metrics.deadLettersDropped++;
-      return;
+      return 0;
     }
     const view = this.#view;
     const properties = this.#properties;
@@ -240,13 +243,14 @@ export class DeadLetters implements LetterReads {
     }, result);
     if (result.count === 0) metrics.deadLettersDropped++;
     const takerCount = this.#keepTakers(result, newHeaders, view.bodyEnd - view.bodyStart);
-    if (takerCount + this.#refusers.length === 0) return;
+    if (takerCount + this.#refusers.length === 0) return result.count;
     // Making room in a target may have delivered or moved messages, so the view is opened again.
     this.#broker.store.open(letter.ref, view);
     properties.set(view.bytes, view.propertiesStart, view.propertiesEnd);
     const routingKey = newKey ?? address.routingKey;
     this.#fillSource(letter, routingKey, { before: headers, after: newHeaders });
     this.#store(result, takerCount);
+    return result.count;
   }
 
   #headersAfter(

@@ -77,6 +77,11 @@ export class Publisher implements RouteMessage {
     return this.#route.count > 0 ? this.#route.queues[0]! : null;
   }
 
+  /** How many queues the last message was routed to. */
+  get routeCount(): number {
+    return this.#route.count;
+  }
+
   /** See {@link RouteMessage}. */
   headers(): ReturnType<RouteMessage["headers"]> {
     return this.#properties.headers() ?? null;

@@ -245,7 +245,8 @@ export class Channel implements ConsumerChannel {
     this.confirms.clear();
     this.tx?.clear();
     this.tx = null;
-    const consumers = [...this.consumers.values()];
+    // The newest first: of many that one queue has, it is found soonest.
+    const consumers = [...this.consumers.values()].reverse();
     this.consumers.clear();
     this.#waiting.clear();
     context.zone.run(() => {
@@ -262,7 +263,7 @@ export class Channel implements ConsumerChannel {
     const { unacked, context } = this;
     const { settling } = context;
     const includesHeld = cause === CAUSE_CLOSE;
-    if (settling.takesAtOnce(this, unacked.reach(0))) {
+    if (settling.takes(this, unacked.reach(0))) {
       return context.zone.run(() => unacked.requeueAll(cause, includesHeld));
     }
     const { lastTag } = unacked;

@@ -82,6 +82,8 @@ export class Connection implements Owner {
   publishedCount = 0;
   /** The publisher of the last of these messages. */
   publisher: Publisher | null = null;
+  /** Work of the current frame that its size does not show, as bytes of input. */
+  chargedBytes = 0;
   /** Whether the engine lists this connection among those with input to run. */
   isQueued = false;
   /** Whether the connection counts as not logged in. */
@@ -175,6 +177,10 @@ export class Connection implements Owner {
       while (parser.next()) {
         spent += parser.frameByteCount;
         handleFrame(this, parser);
+        if (this.chargedBytes > 0) {
+          spent += this.chargedBytes;
+          this.chargedBytes = 0;
+        }
         if (spent >= bytesMax || !this.#canRun()) return spent;
         this.methodKey = 0;
       }

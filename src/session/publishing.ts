@@ -38,6 +38,8 @@ import { block } from "./blocking.ts";
 import type { Transaction } from "./tx.ts";
 
 const METHOD_KEY_BYTES = 4;
+// What a queue that takes a message costs of a turn's input: a small message to many is a lot of work.
+const BYTES_PER_QUEUE = 64;
 const NO_ROUTE_TEXT = encodeText("NO_ROUTE");
 const BCC = tableKey("BCC");
 const REPLY_QUEUE = encodeText("amq.rabbitmq.reply-to");
@@ -176,6 +178,8 @@ export function publishNow(
   context.zone.isBroker = true;
   const outcome = channel.publisher.publish(source);
   context.zone.isBroker = false;
+  const { routeCount } = channel.publisher;
+  if (routeCount > 1) connection.chargedBytes += routeCount * BYTES_PER_QUEUE;
   if ((outcome & PUBLISH_ROUTED) === 0) {
     if (mandatory) returnMessage(channel, source);
     else context.broker.metrics.unroutableDropped++;

@@ -52,13 +52,18 @@ export class Settling {
   }
 
   /**
-   * Whether this channel may settle `count` deliveries at once. If not, the caller must call
-   * {@linkcode begin}.
+   * Whether this channel may settle the `count` deliveries of a frame at once. If not, the caller must
+   * call {@linkcode begin}.
    */
-  takesAtOnce(channel: Channel, count: number): boolean {
+  takesFrame(channel: Channel, count: number): boolean {
+    if (count > this.#perTurn / AT_ONCE_PART) return this.takes(channel, count);
+    return this.#jobs.size === 0 || !this.#jobs.has(channel);
+  }
+
+  /** The same for what a channel gives back: a client may close any number of them at once. */
+  takes(channel: Channel, count: number): boolean {
     if (this.#jobs.size > 0 && this.#jobs.has(channel)) return false;
-    if (count <= this.#perTurn / AT_ONCE_PART) return true;
-    if (count > this.#left) return false;
+    if (count > this.#left) return count === 0;
     this.#left -= count;
     return true;
   }

@@ -4,9 +4,9 @@
 
 import { ChannelError } from "../amqp/errors.ts";
 import { PRECONDITION_FAILED } from "../amqp/reply_code.ts";
-import { emptySource, type MessageSource } from "../broker/publish.ts";
-import { copyBytes } from "../lib/bytes.ts";
+import type { MessageSource } from "../broker/publish.ts";
 import type { Channel } from "./channel.ts";
+import { HeldPublishes, type HeldVisitor } from "./held_publishes.ts";
 
 /** How a held settlement is applied: as basic.ack. */
 export const SETTLE_ACK = 0;
@@ -14,12 +14,6 @@ export const SETTLE_ACK = 0;
 export const SETTLE_REJECT = 1;
 /** As basic.nack. */
 export const SETTLE_NACK = 2;
-
-/** A held publish, copied out of the input. */
-export interface HeldPublish {
-  readonly source: MessageSource;
-  readonly mandatory: boolean;
-}
 
 /** Tags that are settled in the same way. */
 export interface HeldSettlement {
@@ -32,10 +26,9 @@ export interface HeldSettlement {
 export class Transaction {
   readonly #channel: Channel;
   readonly #operationsMax: number;
-  #publishes: HeldPublish[] = [];
+  readonly #publishes = new HeldPublishes();
   #settlements: HeldSettlement[] = [];
   #operationCount = 0;
-  #heldBytes = 0;
 
   constructor(channel: Channel) {
     this.#channel = channel;
@@ -52,10 +45,10 @@ export class Transaction {
   /** Holds a copy of a message. */
   publish(source: MessageSource, mandatory: boolean): void {
     this.#count(1);
-    const held = copySource(source);
-    this.#publishes.push({ source: held, mandatory });
-    this.#heldBytes += held.address.length;
-    this.#channel.connection.memory.changeContent(held.address.length);
+    const before = this.#publishes.heldBytes;
+    this.#publishes.add(source, mandatory);
+    const grownBytes = this.#publishes.heldBytes - before;
+    if (grownBytes > 0) this.#channel.connection.memory.changeContent(grownBytes);
   }
 
   /** Holds a settlement. Returns false when the tag is unknown or already held. */
@@ -68,14 +61,15 @@ export class Transaction {
     return true;
   }
 
-  /** Returns the held publishes, oldest first, and forgets them. */
-  takePublishes(): HeldPublish[] {
-    const publishes = this.#publishes;
-    this.#publishes = [];
-    this.#channel.connection.memory.changeContent(-this.#heldBytes);
-    this.#heldBytes = 0;
+  /** Passes the held publishes to `visit`, oldest first, and forgets them. */
+  takePublishes(visit: HeldVisitor): void {
+    this.#forgetBytes();
+    this.#publishes.takeAll(visit);
+  }
+
+  #forgetBytes(): void {
+    this.#channel.connection.memory.changeContent(-this.#publishes.heldBytes);
     this.#operationCount = 0;
-    return publishes;
   }
 
   /** Returns the held settlements, oldest first, and forgets them. Their tags can be settled now. */
@@ -91,28 +85,8 @@ export class Transaction {
 
   /** Forgets all operations. The deliveries stay unsettled with the client. */
   clear(): void {
-    this.takePublishes();
+    this.#forgetBytes();
+    this.#publishes.clear();
     this.takeSettlements();
   }
-}
-
-function copySource(source: MessageSource): MessageSource {
-  const addressBytes = source.addressEnd - source.addressStart;
-  const propertyBytes = source.propertiesEnd - source.propertiesStart;
-  const bodyStart = addressBytes + propertyBytes;
-  const bytes = new Uint8Array(bodyStart + source.bodyEnd - source.bodyStart);
-  copyBytes(bytes, 0, source.address, source.addressStart, source.addressEnd);
-  copyBytes(bytes, addressBytes, source.properties, source.propertiesStart, source.propertiesEnd);
-  copyBytes(bytes, bodyStart, source.body, source.bodyStart, source.bodyEnd);
-  return {
-    ...emptySource(),
-    address: bytes,
-    addressEnd: addressBytes,
-    properties: bytes,
-    propertiesStart: addressBytes,
-    propertiesEnd: bodyStart,
-    body: bytes,
-    bodyStart,
-    bodyEnd: bytes.length,
-  };
 }

@@ -64,7 +64,7 @@ function reject(channel: Channel, cause: number): void {
 // Whether the settlement has more deliveries than this turn may settle.
 function isLong(channel: Channel): boolean {
   const { unacked, context } = channel;
-  return !context.settling.takesAtOnce(channel, unacked.reach(context.settleArguments.deliveryTag));
+  return !context.settling.takesFrame(channel, unacked.reach(context.settleArguments.deliveryTag));
 }
 
 function settleInPieces(channel: Channel, how: number, cause: number): void {

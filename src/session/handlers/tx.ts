@@ -16,12 +16,13 @@ import {
   writeTxSelectOk,
 } from "../../amqp/methods_gen.ts";
 import { PRECONDITION_FAILED, RESOURCE_ERROR } from "../../amqp/reply_code.ts";
+import type { MessageSource } from "../../broker/publish.ts";
 import { PUBLISH_LOGGED, PUBLISH_OVERFLOWED, PUBLISH_REFUSED } from "../../broker/publish.ts";
 import { NACK, REJECT } from "../../broker/unacked.ts";
 import type { Channel } from "../channel.ts";
 import { publishNow } from "../publishing.ts";
 import { waitForBatch } from "../store_wait.ts";
-import type { HeldPublish, HeldSettlement } from "../tx.ts";
+import type { HeldSettlement } from "../tx.ts";
 import { SETTLE_ACK, SETTLE_REJECT, Transaction } from "../tx.ts";
 import { unimplemented } from "../unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
@@ -65,7 +66,9 @@ function commit(channel: Channel, tx: Transaction): void {
     throw new ChannelError(RESOURCE_ERROR, "nothing can be committed at the moment");
   }
   let outcomes = 0;
-  for (const held of tx.takePublishes()) outcomes |= publishHeld(channel, held);
+  tx.takePublishes((source, mandatory) => {
+    outcomes |= publishHeld(channel, source, mandatory);
+  });
   for (const settlement of tx.takeSettlements()) settle(channel, settlement);
   channel.acked();
   const isPartial = (outcomes & (PUBLISH_OVERFLOWED | PUBLISH_REFUSED)) !== 0;
@@ -89,7 +92,7 @@ function commit(channel: Channel, tx: Transaction): void {
 
 // A publish that is no longer possible, because its exchange is gone, does not prevent the rest of the
 // commit.
-function publishHeld(channel: Channel, { source, mandatory }: HeldPublish): number {
+function publishHeld(channel: Channel, source: MessageSource, mandatory: boolean): number {
   try {
     return publishNow(channel, source, mandatory, 0);
   } catch (error) {

@@ -77,11 +77,17 @@ const NO_CHAIN: BatchChain = { previous: 0, safe: 0, file: 0 };
 // The most bytes of type, flags, priority, three lengths, two times and a checksum.
 const RECORD_HEAD_BYTES_MAX = 3 + 3 * VARINT_BYTES_MAX + 2 * 8 + 4;
 
+// A little more room than a record needs: what the queues say of it and the end of the batch would
+// else have a large one copied once more.
+const BEHIND_RECORD_BYTES = 1024;
+
 /** Collects the entries of a batch. */
 export class BatchWriter {
   /** The bytes written so far, with the room for the header. */
   readonly out: ByteWriter = new ByteWriter();
   readonly #seed: number;
+  /** Where texts are written whose length comes first. */
+  readonly #texts = new ByteWriter();
 
   /** `seed` is the seed of every checksum in the folder. */
   constructor(seed: number) {
@@ -125,7 +131,7 @@ export class BatchWriter {
     const { addressStart, bodyEnd } = view;
     const start = out.byteCount;
     const hasExpiry = view.expiryMs !== Infinity;
-    out.ensure(RECORD_HEAD_BYTES_MAX + bodyEnd - addressStart);
+    out.ensure(RECORD_HEAD_BYTES_MAX + bodyEnd - addressStart + BEHIND_RECORD_BYTES);
     const { bytes } = out;
     bytes[start] = ENTRY_RECORD;
     bytes[start + 1] = hasExpiry ? view.flags | RECORD_HAS_EXPIRY : view.flags;
@@ -266,7 +272,8 @@ export class BatchWriter {
   defined(kind: DefinitionKind, key: string, value: unknown): void {
     this.out.u8(ENTRY_DEFINED);
     this.out.u8(KINDS.indexOf(kind));
-    const texts = new ByteWriter();
+    const texts = this.#texts;
+    texts.byteCount = 0;
     const keyBytes = texts.text(key);
     const valueBytes = texts.text(JSON.stringify(value));
     this.#varint(keyBytes);
@@ -277,7 +284,8 @@ export class BatchWriter {
   undefined(kind: DefinitionKind, key: string): void {
     this.out.u8(ENTRY_UNDEFINED);
     this.out.u8(KINDS.indexOf(kind));
-    const texts = new ByteWriter();
+    const texts = this.#texts;
+    texts.byteCount = 0;
     this.#varint(texts.text(key));
     this.out.range(texts.bytes, 0, texts.byteCount);
   }

@@ -249,3 +249,24 @@ Deno.test("a dead letter that was rejected in pieces survives once a later frame
   const next = life.restart().node;
   assertEquals([next.queue("q").readyCount, next.queue("dead").readyCount], [0, MANY]);
 });
+
+Deno.test("many channels that have little each give it back over several turns", () => {
+  const node = new TestNode({ limits: LIMITS });
+  const other = node.connect().channel();
+  other.queue("q");
+  for (let i = 1; i <= MANY; i++) other.publish("q", String(i));
+  const client = node.connect();
+  for (let i = 0; i < 50; i++) {
+    const channel = client.channel();
+    channel.qos(4);
+    channel.consume("q");
+  }
+  const queue = node.queue("q");
+  assertEquals(queue.unackedCount, MANY);
+  node.isManual = true;
+  client.wire.drop();
+  assertGreater(queue.unackedCount, MANY - 2 * PER_TURN);
+  everything(node);
+  other.consume("q");
+  assertEquals(bodiesOf(other), rise(1, MANY));
+});
