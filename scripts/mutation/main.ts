@@ -39,12 +39,16 @@ interface Task {
   readonly mutant: Mutant;
 }
 
-type End = "passed" | "failed" | "hung";
+/** How a stage ended. */
+interface StageEnd {
+  readonly end: "passed" | "failed" | "hung";
+  /** The test that failed. */
+  readonly by: string | null;
+}
 
-interface Outcome extends Task {
+/** What became of a mutant, by the last stage that was run. */
+interface Outcome extends Task, StageEnd {
   readonly isKilled: boolean;
-  /** How the last stage that was run ended. */
-  readonly end: End;
   /** Which one that was; the nearest tests are 0. */
   readonly stage: number;
   readonly change: string;
@@ -133,7 +137,7 @@ async function control(root: string): Promise<number> {
   let slowestMs = 0;
   for (const stage of new Map(stages.map((stage) => [stage.join(" "), stage])).values()) {
     const startMs = performance.now();
-    if (await runStage(stage, root, CONTROL_MS) !== "passed") {
+    if ((await runStage(stage, root, CONTROL_MS)).end !== "passed") {
       throw new Error(`fails without any fault: ${stage.join(" ")}`);
     }
     slowestMs = Math.max(slowestMs, performance.now() - startMs);
@@ -151,23 +155,25 @@ async function tryMutant(task: Task, root: string, timeoutMs: number): Promise<O
   try {
     const stages = chosenStages(task.file, root);
     for (const [stage, tests] of stages.entries()) {
-      const end = await runStage(tests, root, timeoutMs);
-      if (end !== "passed") return { ...task, change, stage, end, isKilled: true };
+      const result = await runStage(tests, root, timeoutMs);
+      if (result.end !== "passed") return { ...task, change, stage, ...result, isKilled: true };
     }
-    return { ...task, change, stage: stages.length - 1, end: "passed", isKilled: false };
+    const stage = stages.length - 1;
+    return { ...task, change, stage, end: "passed", by: null, isKilled: false };
   } finally {
     writeFileSync(path, source);
   }
 }
 
-async function runStage(tests: string[], root: string, timeoutMs: number): Promise<End> {
+async function runStage(tests: string[], root: string, timeoutMs: number): Promise<StageEnd> {
   const preload = "--preload=./test/support/runners/deno_preload.ts";
-  const { code, timedOut } = await run(
+  const { code, output, timedOut } = await run(
     [...denoCommand(), "test", "-A", "--no-check", "--fail-fast", preload, ...tests],
     { cwd: root, quiet: true, timeoutMs },
   );
-  if (timedOut) return "hung";
-  return code === 0 ? "passed" : "failed";
+  if (timedOut) return { end: "hung", by: null };
+  if (code === 0) return { end: "passed", by: null };
+  return { end: "failed", by: /^(.+) \.\.\..* FAILED/m.exec(output)?.[1] ?? null };
 }
 
 function report(): void {
