@@ -263,6 +263,25 @@ const CASES: Readonly<Record<string, Case>> = {
     await bench.rest();
     return () => bench.time(() => client.closed());
   },
+  "client with 20 000 exclusive queues lost": async (bench, client, part) => {
+    for (let i = 0; i < 20_000 * part; i++) {
+      const declare = { queue: `q${i}`, exclusive: true, nowait: true };
+      client.received(methodFrame(M.QUEUE_DECLARE, 1, declare));
+      if (i % CHUNK_MESSAGES === 0) await bench.rest();
+    }
+    await bench.rest();
+    return () => bench.time(() => client.closed());
+  },
+  "20 000 idle queues expire": async (bench, client, part) => {
+    for (let i = 0; i < 20_000 * part; i++) {
+      const args = table({ "x-expires": TTL_MS });
+      const declare = { queue: `q${i}`, durable: true, arguments: args, nowait: true };
+      client.received(methodFrame(M.QUEUE_DECLARE, 1, declare));
+      if (i % CHUNK_MESSAGES === 0) await bench.rest();
+    }
+    await bench.rest();
+    return () => bench.wake(TTL_MS);
+  },
   "rollback of 300 000 publishes": async (bench, client, part) => {
     await bench.declare(client, "q");
     bench.send(client, methodFrame(M.TX_SELECT, 1));

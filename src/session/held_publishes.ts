@@ -8,8 +8,9 @@ import { emptySource, type MessageSource } from "../broker/publish.ts";
 import { copyBytes, dropBytes, putU32, readU32 } from "../lib/bytes.ts";
 
 const HEAD_BYTES = 16;
-const CHUNK_BYTES_MIN = 1024;
-const CHUNK_BYTES_MAX = 1_048_576;
+// The last buffer has room for more: as much as is held, and not more than this.
+const CHUNK_BYTES_MIN = 256;
+const CHUNK_BYTES_MAX = 65_536;
 
 interface Chunk {
   readonly bytes: Uint8Array;
@@ -21,7 +22,7 @@ export type HeldVisitor = (source: MessageSource, mandatory: boolean) => void;
 
 /** Messages held back, in order. */
 export class HeldPublishes {
-  /** Bytes of the buffers. */
+  /** Bytes of what is held. */
   heldBytes = 0;
   #chunks: Chunk[] = [];
 
@@ -44,6 +45,7 @@ export class HeldPublishes {
     copyBytes(bytes, at, source.properties, source.propertiesStart, source.propertiesEnd);
     copyBytes(bytes, at + propertyBytes, source.body, source.bodyStart, source.bodyEnd);
     chunk.usedBytes += byteCount;
+    this.heldBytes += byteCount;
   }
 
   #chunkFor(byteCount: number): Chunk {
@@ -51,7 +53,6 @@ export class HeldPublishes {
     if (last !== undefined && last.usedBytes + byteCount <= last.bytes.length) return last;
     const usual = Math.min(CHUNK_BYTES_MAX, Math.max(CHUNK_BYTES_MIN, this.heldBytes));
     const chunk = { bytes: new Uint8Array(Math.max(usual, byteCount)), usedBytes: 0 };
-    this.heldBytes += chunk.bytes.length;
     this.#chunks.push(chunk);
     return chunk;
   }

@@ -47,8 +47,7 @@ export class Transaction {
     this.#count(1);
     const before = this.#publishes.heldBytes;
     this.#publishes.add(source, mandatory);
-    const grownBytes = this.#publishes.heldBytes - before;
-    if (grownBytes > 0) this.#channel.connection.memory.changeContent(grownBytes);
+    this.#channel.connection.memory.changeContent(this.#publishes.heldBytes - before);
   }
 
   /** Holds a settlement. Returns false when the tag is unknown or already held. */
