@@ -79,6 +79,8 @@ export class DeadLetters implements LetterReads {
   readonly #out = new ByteWriter();
   /** Number of letters that wait, those that must be read first included. */
   backlog = 0;
+  /** Those of them whose queue is transient: no start of the node finds them. */
+  transientBacklog = 0;
 
   constructor(broker: Broker) {
     this.#broker = broker;
@@ -116,6 +118,7 @@ export class DeadLetters implements LetterReads {
     letters.push(letter);
     queue.dyingCount++;
     this.backlog++;
+    if (!queue.durable) this.transientBacklog++;
   }
 
   /**
@@ -200,6 +203,7 @@ export class DeadLetters implements LetterReads {
     letters.shift();
     letter.state = LETTER_DONE;
     this.backlog--;
+    if (!queue.durable) this.transientBacklog--;
     queue.dyingCount--;
     this.#leave(letter);
     if (queue.dyingCount > 0) return;

@@ -138,8 +138,8 @@ export class Engine {
   }
 
   /**
-   * Closes every connection with 320. Resolves when all are gone, at the latest after `graceMs`. No new
-   * connections are accepted.
+   * Closes every connection with 320. Resolves when all are gone, at the latest after `graceMs`, and when
+   * the dead letters are published that no start would find. No new connections are accepted.
    */
   close(graceMs = 3000): Promise<void> {
     return new Promise((resolve) => {
@@ -327,7 +327,8 @@ export class Engine {
 
   #endClosing(): void {
     if (this.#closing === null) return;
-    const isBusy = this.#connections.size > 0 || this.#context.settling.hasWork;
+    const isBusy = this.#connections.size > 0 || this.#context.settling.hasWork ||
+      this.#broker.deadLetters.transientBacklog > 0;
     if (isBusy && !this.#isDead) return;
     const resolve = this.#closing;
     this.#closing = () => {};

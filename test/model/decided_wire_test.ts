@@ -161,6 +161,30 @@ Deno.test("a node that stops in good order keeps what was decided and could not 
   assertEquals(counts(next, "dead", "q"), [40, 0]);
 });
 
+Deno.test("a node that stops in good order publishes dead letters of transient queues before", async () => {
+  const life = new DurableNode();
+  const channel = channelOf(life);
+  declare(channel, { dead: {} });
+  for (const flags of [{ durable: false }, { durable: true, exclusive: true }]) {
+    const name = flags.durable ? "exclusive" : "transient";
+    channel.queue(name, DEAD, flags);
+    publish(channel, name, MANY);
+  }
+  takeAll(channel, "transient");
+  const last = takeAll(channel, "exclusive");
+  life.node.isManual = true;
+  channel.nack(last, false, true);
+  channel.client.wire.drop();
+  let isClosed = false;
+  life.node.engine.close().then(() => isClosed = true);
+  for (let rounds = 0; !isClosed; rounds++) {
+    assert(rounds < 1000);
+    life.node.loop.step();
+    await Promise.resolve();
+  }
+  assertEquals(counts(life.restart(), "dead"), [2 * MANY]);
+});
+
 /** From here on no content is in memory, and none can be read. */
 function withhold(life: DurableNode): void {
   life.hold();
