@@ -37,8 +37,10 @@ Deno.test("BufferPool.keep() counts large copies that are given back once", () =
   for (let count = 0; count < 9; count++) pool.take();
   for (let round = 0; round < 20; round++) {
     pool.take();
-    const copy = pool.keep(new Uint8Array(512 * KIB), 100 * KIB);
-    assertEquals(copy.length, 100 * KIB);
+    // 64 KiB is the least that the pool takes back.
+    const bytes = (round % 2 === 0 ? 100 : 64) * KIB;
+    const copy = pool.keep(new Uint8Array(512 * KIB), bytes);
+    assertEquals(copy.length, bytes);
     pool.give(copy);
   }
   assertEquals(pool.keep(pool.take(), 10).length, 10);

@@ -7,8 +7,15 @@ import { openStore } from "../../../support/disk_store.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
 
-function start(disk: MemoryDisk, moved: Partial<StoreSizes> = {}): TestBroker {
+function start(
+  disk: MemoryDisk,
+  moved: Partial<StoreSizes> = {},
+  logs: string[] = [],
+): TestBroker {
   const store = openStore(disk, {
+    logger: {
+      log: (_level, message, fields) => void logs.push(`${message}: ${fields?.["error"]}`),
+    },
     sizes: {
       logFileBytes: 2048,
       snapshotLogBytes: 4096,
@@ -112,4 +119,18 @@ Deno.test("Keeper removes a file in the end that the disk refused to remove at f
   t.turn(10_000);
   assert(comesToRest(t, disk));
   assert(disk.paths().length < before / 2, `${disk.paths().length} of ${before} files`);
+});
+
+Deno.test("Keeper says that the disk refuses a snapshot, and writes it later", () => {
+  const disk = new MemoryDisk();
+  const logs: string[] = [];
+  const t = start(disk, {}, logs);
+  const snapshots = () => disk.paths().filter((path) => path.startsWith("snapshot"));
+  disk.failNext("write", "EIO", "snapshot-");
+  fill(t, disk);
+  const line = logs.find((text) => text.startsWith("cannot write a snapshot: "));
+  assert(line?.includes("EIO"), logs.join("\n"));
+  t.turn(60_000);
+  assert(comesToRest(t, disk));
+  assertEquals(snapshots().length, 1);
 });
