@@ -70,7 +70,8 @@ class Simulation implements Stage {
       // Every other run settles a few deliveries a turn.
       settledPerTurn: seed % 2 === 0 ? 1 + seed % 7 : 8192,
     };
-    this.node = new TestNode({ seed, limits, ...options.node });
+    // An actor may leave a transaction open for as long as it likes, also while others wait for memory.
+    this.node = new TestNode({ seed, limits, watchesPeers: false, ...options.node });
     const { clock } = this.node;
     this.ledger = new Ledger(() => clock.monotonicMs());
     this.plans = Array.from({ length: 3 + prng.nextBelow(3) }, (_, i) => {
