@@ -17,6 +17,8 @@ export class Soon {
   #waiting: (() => void)[] = [];
   #askedAtMs = -Infinity;
   #lookedAtMs = 0;
+  /** Whether a callback is running: its time is not time in which the loop has waited. */
+  #isCalling = false;
 
   /** `looksBySelf`: whether the runtime polls its sockets between two callbacks of setImmediate. */
   constructor(looksBySelf: boolean = detectRuntime() !== "deno") {
@@ -25,8 +27,12 @@ export class Soon {
 
   /** Calls back in a later round of the event loop. */
   ask(callback: () => void): void {
-    if (this.#looksBySelf || this.#isFresh()) {
+    if (this.#looksBySelf) {
       setImmediate(callback);
+      return;
+    }
+    if (this.#isFresh()) {
+      setImmediate(this.#call, callback);
       return;
     }
     // The timer is set after the present work. If it were due by then, Deno would not wait for it and
@@ -37,10 +43,19 @@ export class Soon {
 
   #isFresh(): boolean {
     const nowMs = performance.now();
-    if (nowMs - this.#askedAtMs > IDLE_MS) this.#lookedAtMs = nowMs;
+    if (!this.#isCalling && nowMs - this.#askedAtMs > IDLE_MS) this.#lookedAtMs = nowMs;
     this.#askedAtMs = nowMs;
     return this.#waiting.length === 0 && nowMs - this.#lookedAtMs < UNSEEN_MS_MAX;
   }
+
+  readonly #call = (callback: () => void): void => {
+    this.#isCalling = true;
+    try {
+      callback();
+    } finally {
+      this.#isCalling = false;
+    }
+  };
 
   readonly #onRest = (): void => {
     if (this.#waiting.length > 0) this.#timer ??= setTimeout(this.#onLooked, 0);
@@ -49,7 +64,7 @@ export class Soon {
   readonly #onLooked = (): void => {
     this.#timer = undefined;
     this.#lookedAtMs = performance.now();
-    for (const callback of this.#waiting.splice(0)) callback();
+    for (const callback of this.#waiting.splice(0)) this.#call(callback);
   };
 
   /** Leaves no timer behind. Callbacks that were asked for are still called. */
