@@ -6,6 +6,8 @@ import * as M from "../../../src/amqp/methods_gen.ts";
 import { ByteWriter } from "../../../src/lib/byte_writer.ts";
 import { encodeText } from "../../../src/lib/text.ts";
 import { frame, joined, methodFrame } from "../../support/amqp_client.ts";
+import type { Connection } from "../../../src/session/connection.ts";
+import { Newcomers } from "../../../src/session/newcomers.ts";
 import { TestNode } from "../../support/test_node.ts";
 
 /** A start-ok whose client properties are `count` empty tables. */
@@ -163,4 +165,13 @@ Deno.test("a client that goes while its login waits is forgotten", () => {
   node.advance(60_000);
   assertEquals(node.broker.metrics.authSucceeded, 0);
   assertEquals(node.engine.connectionCount, 0);
+});
+
+Deno.test("Newcomers.left() counts a connection once, though it has logged in and is gone later", () => {
+  const newcomers = new Newcomers(new TestNode().broker);
+  assertEquals([newcomers.admit("10.0.0.1"), newcomers.admit("10.0.0.1")], [true, true]);
+  const info = { peerHost: "10.0.0.1" };
+  const connection = { isNewcomer: true, info } as Partial<Connection> as Connection;
+  for (let i = 0; i < 2; i++) newcomers.left(connection);
+  assertEquals(newcomers.count, 1);
 });
