@@ -60,6 +60,7 @@ Deno.test("a message whose header does not fit a consumer is set aside and holds
     headerFrameBytes: 20_029,
     largestFrameMax: 4096,
   }]]);
+  node.advance(1000);
   const large = clientOf(node);
   large.consume("q", { noAck: true });
   const [first, ...others] = large.deliveries();

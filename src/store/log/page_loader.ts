@@ -160,6 +160,7 @@ export class PageLoader {
     try {
       if (bytes.length < byteLength) throw new PageFormatError("cut short");
       reader.open(bytes);
+      if (reader.queueId !== page.owner.queueId) throw new PageFormatError("of another queue");
       reader.checkRecords();
       while (reader.next()) {
         if (!page.hasTransient && (row.flags & RECORD_PERSISTENT) === 0) continue;

@@ -18,7 +18,7 @@ const SEED = 3;
 const QUEUE_ID = 5;
 
 /** A page with messages at these positions. */
-function pageOf(positions: readonly number[], delayNumber = 0): Uint8Array {
+function pageOf(positions: readonly number[], delayNumber = 0, queueId = QUEUE_ID): Uint8Array {
   const writer = new PageWriter(SEED);
   writer.begin();
   const view = { ...emptyView(), bytes: Uint8Array.of(0, 1, 113), addressEnd: 3, flags: 1 };
@@ -26,7 +26,7 @@ function pageOf(positions: readonly number[], delayNumber = 0): Uint8Array {
     writer.add({ ...emptyPagedMessage(), position, delayNumber, dueMs: 9000 }, view);
   }
   const out = new ByteWriter();
-  writer.finish(QUEUE_ID, out);
+  writer.finish(queueId, out);
   return out.bytes.slice(0, out.byteCount);
 }
 
@@ -73,4 +73,9 @@ Deno.test("PageLoader.load() takes no page with other messages than its place sa
   assertEquals(problemOf(pageOf([11, 12, 13])), wrong);
   assertEquals(problemOf(pageOf([10, 11, 12], 7)), wrong);
   assertEquals(problemOf(pageOf([10, 12])), "page at byte 64 of segment-1: rows are missing");
+});
+
+Deno.test("PageLoader.load() takes no page of another queue with the same positions", () => {
+  const wrong = "page at byte 64 of segment-1: of another queue";
+  assertEquals(problemOf(pageOf([10, 11, 12], 0, QUEUE_ID + 1)), wrong);
 });
