@@ -5,8 +5,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { newerSyntax, newerThanOldest } from "./lib/oldest_engine.ts";
+import { installForNode } from "./lib/packages.ts";
 import { ROOT } from "./lib/runtimes.ts";
 
+// The types of the packages that the sources import.
+installForNode();
 const found = await newerThanOldest(["src/main.ts", "src/mod.ts"]);
 for (const folder of ["src", "core-wasm"]) {
   for (const name of readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })) {
