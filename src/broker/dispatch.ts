@@ -34,9 +34,7 @@ export function dispatchQueue(queue: Queue, delivery: Delivery, countMax = Infin
       if (consumers.hasCapacity()) store.requestHead(lane, queue);
       return count;
     }
-    // A time to live of 0 means "only if deliverable at once": in the turn of its arrival an expired
-    // message may still be delivered.
-    if (lane.headExpiryMs <= nowMs && delivery.view.arrivalMs < nowMs) {
+    if (isHeadExpired(lane, delivery, nowMs)) {
       if (!expirySweeps.takesHead(queue)) return count;
       queue.expireHead();
       continue;
@@ -75,6 +73,12 @@ export function serveFirst(queue: Queue, consumer: Consumer): boolean {
   queue.consumers.putFirst(consumer);
   queue.broker.schedule(queue);
   return dispatchQueue(queue, queue.broker.delivery, 1) > 0;
+}
+
+// A time to live of 0 means "only if deliverable at once": in the turn of its arrival an expired message
+// may still be delivered.
+function isHeadExpired(lane: Queue["lane"], delivery: Delivery, nowMs: number): boolean {
+  return lane.headExpiryMs <= nowMs && delivery.view.arrivalMs < nowMs;
 }
 
 function deliverHead(queue: Queue, consumer: Consumer, delivery: Delivery): void {
@@ -126,7 +130,7 @@ function deliverFitting(queue: Queue, delivery: Delivery): number {
     if (consumers.hasCapacity()) store.requestHead(lane, queue);
     return STOPPED;
   }
-  if (lane.headExpiryMs <= nowMs && delivery.view.arrivalMs < nowMs) {
+  if (isHeadExpired(lane, delivery, nowMs)) {
     if (!expirySweeps.takesHead(queue)) return STOPPED;
     queue.expireHead();
     return WENT_ON;
