@@ -9,14 +9,7 @@
 //                simulations and the fuzzers, which take most of the time and notice a few more
 //   --out=FILE   one line of JSON for each mutant
 
-import {
-  appendFileSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -115,7 +108,6 @@ function chosenStages(file: string, root: string): string[][] {
 async function work(): Promise<void> {
   const copy = freshCopy();
   try {
-    symlinkSync(join(ROOT, "node_modules"), join(copy.path, "node_modules"));
     const timeoutMs = await control(copy.path);
     for (let task = tasks.shift(); task !== undefined; task = tasks.shift()) {
       const outcome = await tryMutant(task, copy.path, timeoutMs);
