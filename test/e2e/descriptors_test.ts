@@ -39,6 +39,16 @@ async function health(httpUrl: string): Promise<number> {
   return response.status;
 }
 
+/** Waits until the health check answers `status`. A connection is open before the broker accepts it. */
+async function healthBecomes(httpUrl: string, status: number): Promise<void> {
+  let last = await health(httpUrl);
+  for (let i = 0; i < TRIES_MAX && last !== status; i++) {
+    await pause(50);
+    last = await health(httpUrl);
+  }
+  assertEquals(last, status);
+}
+
 Deno.test("a broker out of descriptors serves those it has, refuses others, and recovers", async () => {
   if (!existsSync("/proc/self/fd")) return;
   const { program, url, httpUrl } = await startSmall();
@@ -48,12 +58,12 @@ Deno.test("a broker out of descriptors serves those it has, refuses others, and 
   const port = Number(new URL(url).port);
   const flood: Socket[] = [];
   for (let i = 0; i < FLOOD_COUNT; i++) flood.push(await idle(port));
-  assertEquals(await health(httpUrl), 503);
+  await healthBecomes(httpUrl, 503);
   channel.sendToQueue("q", Buffer.from("x"));
   await channel.waitForConfirms();
   assertEquals((await channel.get("q") as amqplib.GetMessage).content.toString(), "x");
   for (const socket of flood) socket.destroy();
-  for (let i = 0; i < TRIES_MAX && await health(httpUrl) !== 200; i++) await pause(50);
+  await healthBecomes(httpUrl, 200);
   let late: Awaited<ReturnType<typeof amqplib.connect>> | undefined;
   for (let i = 0; i < TRIES_MAX && late === undefined; i++) {
     late = await amqplib.connect(url).catch(() => undefined);
