@@ -55,9 +55,9 @@ const REPLACED_HEADERS = ["CC", "BCC", DELIVERY_COUNT_HEADER].map((name) => {
   return { name, key: tableKey(name) };
 });
 // The queues take turns; each may cost this much per turn.
-const COST_PER_QUEUE = 64;
+const COST_PER_QUEUE = 16;
 // This many bytes of a body cost as much as one publish with its headers written anew.
-const BODY_BYTES_PER_COST = 8192;
+const BODY_BYTES_PER_COST = 65_536;
 // This many bytes of properties do as well: the history of deaths in them is read and written anew.
 const PROPERTY_BYTES_PER_COST = 128;
 // And so do this many queues that take the message.

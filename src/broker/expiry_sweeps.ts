@@ -6,7 +6,8 @@
 
 import type { EntryVisitor, ReadWaiter, ReadyLane } from "../store/port.ts";
 
-const EXPIRED_PER_TURN_MAX = 2048;
+// Four times the dead letters of a turn, so that these never wait for expiries.
+const EXPIRED_PER_TURN_MAX = 256;
 // A queue with this many dead letters waiting expires no further messages.
 const LETTERS_MAX = 8192;
 
