@@ -20,7 +20,7 @@ export class SystemLoop implements HostLoop {
     this.#timer = setTimeout(callback, delayMs);
   }
 
-  /** Cancels all timers. Callbacks of `soon` are still called. */
+  /** Cancels all timers.. */
   disarm(): void {
     clearTimeout(this.#timer);
     clearTimeout(this.#laterTimer);
@@ -28,7 +28,6 @@ export class SystemLoop implements HostLoop {
     this.#timer = undefined;
     this.#laterTimer = undefined;
     this.#inputTimer = undefined;
-    this.#soon.stop();
   }
 
   /** Calls back after input and output that is ready now has been handled. */

@@ -30,7 +30,6 @@ export class VirtualLoop implements HostLoop {
   /** Cancels the armed timer and the callback of `later`. */
   disarm(): void {
     this.#forget();
-    this.#soon.stop();
     if (this.#laterTimer === undefined) return;
     clearTimeout(this.#laterTimer);
     this.#laterTimer = undefined;

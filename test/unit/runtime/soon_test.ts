@@ -75,27 +75,10 @@ async function exchange(
     send();
     soon.ask(step);
   });
-  soon.stop();
   await closePair(pair);
   assertEquals(waited.length, byteCount);
   assertLess(Math.max(...waited), ROUNDS_PER_BYTE_MAX);
 }
-
-Deno.test("Soon.stop() forgets nothing that was asked for", async () => {
-  const soon = new Soon();
-  let calls = 0;
-  await new Promise<void>((resolve) => {
-    const step = () => {
-      work();
-      if (++calls === 20) return resolve();
-      soon.ask(step);
-      soon.stop();
-    };
-    soon.ask(step);
-  });
-  soon.stop();
-  assertEquals(calls, 20);
-});
 
 Deno.test("SystemLoop.afterInput() calls back when what had arrived before has been told", async () => {
   const pair = await openPair();
