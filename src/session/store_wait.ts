@@ -76,8 +76,8 @@ export function waitForRead(queue: Queue, channel: Channel, retry: () => void): 
   const resume = () => {
     if (channel.isReleased) return;
     zone.isBroker = false;
-    connection.unhold(HOLD_STORE);
     try {
+      connection.unhold(HOLD_STORE);
       retry();
     } catch (error) {
       handleFailure(connection, error);

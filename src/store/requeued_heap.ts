@@ -175,7 +175,7 @@ export class RequeuedHeap {
   }
 
   #resize(capacity: number): void {
-    const kept = Math.min(this.count, capacity);
+    const kept = this.count;
     const position = new Float64Array(capacity);
     position.set(this.#position.subarray(0, kept));
     this.#position = position;

@@ -17,7 +17,7 @@ export class DataFile {
   /** Records in the file that some queue still holds. */
   liveRecords = 0;
   liveBytes = 0;
-  /** True while the file is being written or emptied. It is not removed then. */
+  /** True while a log or segment file is written or emptied. It is not removed then. */
   isPinned = false;
   /** Pages in the file that will count once they are safe. */
   draftCount = 0;

@@ -328,7 +328,6 @@ export class Keeper {
     }
     this.#manifest = manifest;
     this.#snapshotBytes = snapshot.file.byteLength;
-    snapshot.file.isPinned = false;
     this.#removeOldSnapshots();
     this.#collectEmpty();
     return true;

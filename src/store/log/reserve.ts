@@ -2,7 +2,6 @@
 // nothing. When no file takes the log, a snapshot and a manifest help (rescue.ts), and these need
 // room of their own. Room makes it take that room again as soon as there is some.
 
-import { putU32 } from "../../lib/bytes.ts";
 import { Prng } from "../../lib/prng.ts";
 import { DiskError, type FileSystem } from "../file_system.ts";
 
@@ -86,8 +85,7 @@ export class Reserve {
 
 // Random bytes, because a file system that compresses would keep hardly any room for zeros.
 function filling(byteCount: number): Uint8Array {
-  const bytes = new Uint8Array(byteCount);
   const prng = new Prng(1);
-  for (let at = 0; at + 4 <= byteCount; at += 4) putU32(bytes, at, prng.nextU32());
-  return bytes;
+  const words = new Uint32Array(Math.ceil(byteCount / 4)).map(() => prng.nextU32());
+  return new Uint8Array(words.buffer);
 }

@@ -68,7 +68,6 @@ export class SnapshotWriter {
     options: { seed: number; lastBatch: number; fromLog: number; sizes: StoreSizes },
   ) {
     const { file, handle } = files.create("snapshot");
-    file.isPinned = true;
     this.file = file;
     this.#handle = handle;
     this.#source = source;

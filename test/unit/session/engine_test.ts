@@ -5,6 +5,7 @@ import { ChannelError } from "../../../src/amqp/errors.ts";
 import * as M from "../../../src/amqp/methods_gen.ts";
 import { AssertionError, unreachable } from "../../../src/lib/assert.ts";
 import { MemoryStore } from "../../../src/store/memory_store.ts";
+import { SlowStore } from "../../support/slow_store.ts";
 import { TestNode } from "../../support/test_node.ts";
 
 Deno.test("Engine.close() says goodbye with 320 and waits for the answers", async () => {
@@ -121,6 +122,26 @@ Deno.test("an exception in session code ends its connection with 541 and no othe
   assertEquals(close.replyText, "INTERNAL_ERROR - an internal error occurred");
   assertEquals(node.logs.at(-1)?.message, "connection failed");
   good.publish("q", "x");
+  assertEquals(good.get("q", true)!.body, "x");
+});
+
+Deno.test("an exception when a get goes on after a read ends its connection with 541 and no other", () => {
+  const store = new SlowStore();
+  const node = new TestNode({ store });
+  const good = node.connect().channel();
+  good.queue("q");
+  good.publish("q", "x");
+  const bad = node.connect();
+  const channel = bad.channel();
+  const [, connection] = [...node.engine.connections];
+  channel.send(M.BASIC_GET, { queue: "q", noAck: false });
+  connection!.unhold = () => {
+    throw new TypeError("a bug");
+  };
+  node.engine.turn(() => store.finishReads());
+  node.settle();
+  assertEquals(bad.takeClose().replyCode, 541);
+  assertEquals(node.queue("q").readyCount, 1);
   assertEquals(good.get("q", true)!.body, "x");
 });
 

@@ -104,3 +104,19 @@ Deno.test("Arena frees a record with its last holder only", () => {
   assertEquals(arena.recordCount, 0);
   assertThrows(() => arena.release(ref));
 });
+
+Deno.test("Arena.compact() moves what is left of some blocks after others have gone as a whole", () => {
+  const arena = new Arena();
+  const perBlock = Math.floor(BLOCK_BYTES / 10_100);
+  const refs = Array.from({ length: 40 * perBlock }, (_, i) => arena.append(source(i, 10_000), 1));
+  const kept = refs.map((ref, seed) => ({ ref, seed })).filter(({ ref, seed }) => {
+    const isKept = seed > 20 * perBlock && seed % 16 === 0;
+    if (!isKept) arena.release(ref);
+    return isKept;
+  });
+  let steps = 0;
+  while (arena.compact() && steps < 10_000) steps++;
+  assertLess(steps, 10_000);
+  assertLess(arena.memoryBytes, 1.5 * arena.liveBytes + 6 * BLOCK_BYTES);
+  for (const { ref, seed } of kept) assertHolds(arena, ref, seed, 10_000);
+});

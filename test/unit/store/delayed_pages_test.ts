@@ -399,3 +399,24 @@ Deno.test("FileStore reads few pages at a time when those of many queues are ove
   assert(mostReads > 0 && mostReads <= 20);
   for (const name of names) assertEquals(node.take(name, 100), range(0, 40));
 });
+
+Deno.test("a delay that was read ahead of its time goes on after a snapshot and a crash", () => {
+  let node = start(undefined, { sizes: { snapshotLogBytes: 4096, delayedLeadMs: 1000 } });
+  const queue = node.queue("q", RETRIES);
+  node.queue("other");
+  delay(node, 0, 400);
+  skipToEnd(node, 500);
+  const snapshots = node.files("snapshot");
+  assertLess(inPages(queue), 350);
+  // Whatever the log says of the delays is in the snapshot.
+  for (let rounds = 0; rounds < 3; rounds++) {
+    node.publish("other", 0, 100);
+    node.take("other", 100);
+  }
+  assertEquals(node.files("snapshot").some((path) => snapshots.includes(path)), false);
+  node = node.crash();
+  assertEquals(counts(node.find("q")), [400, 400 * 40, 0]);
+  skipToEnd(node, 0);
+  pass(node, 100);
+  assertEquals(node.take("q", 1000), range(0, 400));
+});

@@ -380,3 +380,30 @@ Deno.test("FileStore does not take a message for one that had its reference whil
   for (let turns = 0; turns < 10; turns++) node.settle();
   assertEquals(node.take("q", 100), range(20, 20));
 });
+
+Deno.test("FileStore finds each transient body again when many writes went to one file", () => {
+  const node = new PagedNode(new MemoryDisk(), {
+    residentBytesMax: 64 * 1024,
+    sizes: { pagedChunkBytesMax: 0, segmentFileBytes: 1024 * 1024 },
+  });
+  node.queue("q", {}, false);
+  for (let number = 0; number < 60; number++) {
+    node.t.publish("q", `${number}`.padStart(10_000, "."));
+    node.settle();
+  }
+  assertLess(node.store.liveBytes, 80 * 1024);
+  assertEquals(node.files("segment").length, 1);
+  assertEquals([node.take("q", 100), node.errors], [range(0, 60), []]);
+});
+
+Deno.test("FileStore goes on writing to a segment file from which everything has gone meanwhile", () => {
+  const node = new PagedNode(new MemoryDisk(), { sizes: { segmentFileBytes: 1024 * 1024 } });
+  node.queue("q", {}, false);
+  for (let round = 0; round < 3; round++) {
+    node.publish("q", 0, 600, {});
+    assertEquals(node.files("segment").length, 1);
+    assertEquals(node.take("q", 600), range(0, 600));
+    node.settle();
+  }
+  assertEquals(node.errors, []);
+});

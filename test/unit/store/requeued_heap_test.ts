@@ -58,3 +58,14 @@ Deno.test("RequeuedHeap.expire() keeps the order over all pieces, whatever the o
   assertEquals(seen.every((position, index) => position === index), true);
   assertEquals([seen.length, heap.count, heap.expiryMinMs], [count, 0, Infinity]);
 });
+
+Deno.test("RequeuedHeap.expire() takes no more than it may, some from the front and some from behind", () => {
+  const heap = new RequeuedHeap();
+  // The first two have expired, the third has not, and each second one behind it has.
+  for (let position = 0; position < 40; position++) {
+    heap.push(position, position + 1, 0, position < 2 || position % 2 === 1 ? 10 : 50);
+  }
+  const seen: number[] = [];
+  assertEquals(heap.expire(10, 5, (index) => seen.push(heap.positionAt(index))), 5);
+  assertEquals([seen, heap.count], [[0, 1, 3, 5, 7], 35]);
+});

@@ -109,3 +109,103 @@ Deno.test("FileStore.memoryBytes counts what a slow disk has not taken yet", () 
   disk.finishAll();
   assertLess(store.memoryBytes, beforeBytes + 100 * body.length);
 });
+
+Deno.test("CommitLog makes the batches of a failed sync safe in a fresh file, and confirms what follows", () => {
+  const { t, store, disk } = start(new MemoryDisk(), 1 << 20);
+  t.queue("q", {}, { durable: true });
+  t.turn();
+  disk.finishAll();
+  const first = store.openBatch;
+  t.publish("q", "a", PERSISTENT);
+  store.wantSync();
+  disk.failNext("sync", "EIO", "log-");
+  t.turn();
+  disk.finish(1);
+  assertLess(store.safeBatch, first);
+  assertEquals(store.isReadOnly, false);
+  disk.finishAll();
+  assertEquals([store.safeBatch >= first, store.isFailed(first)], [true, false]);
+  const second = store.openBatch;
+  t.publish("q", "b", PERSISTENT);
+  store.wantSync();
+  t.turn();
+  disk.finishAll();
+  assertEquals([store.storedBatch >= second, store.isFailed(second)], [true, false]);
+  const next = start(disk.crash({ kind: "power", prng: new Prng(3) }));
+  assertEquals(bodies(next, "q"), ["a", "b"]);
+});
+
+Deno.test("CommitLog syncs what nobody waits for within half a second", () => {
+  const { t, store, disk } = start(new MemoryDisk(), 1 << 20);
+  const queue = t.queue("q", {}, { durable: true });
+  t.publish("q", "a", PERSISTENT);
+  store.wantSync();
+  t.turn();
+  disk.finishAll();
+  const channel = new TestChannel();
+  t.get(queue, channel);
+  channel.unacked.ack(1, false);
+  const batch = store.openBatch;
+  t.turn();
+  t.turn(499);
+  assertEquals([disk.pendingCount, store.storedBatch < batch], [0, true]);
+  t.turn(1);
+  assertGreater(disk.pendingCount, 0);
+  disk.finishAll();
+  assertEquals(store.storedBatch >= batch, true);
+});
+
+for (const seed of [1, 2, 3, 4]) {
+  Deno.test(`FileStore.close() makes all files safe before it ends, power loss ${seed}`, async () => {
+    // Each batch fills a file, and none of the files is safe.
+    const { t, store, disk } = start(new MemoryDisk());
+    t.queue("q", {}, { durable: true });
+    const wanted = ["a", "b", "c", "d"];
+    for (const body of wanted) {
+      t.publish("q", body, PERSISTENT);
+      t.turn();
+    }
+    let end = "open";
+    const closed = store.close(t.nowMs).then(() => end = "closed");
+    await Promise.resolve();
+    assertEquals(end, "open");
+    disk.finishAll();
+    await closed;
+    assertEquals(disk.openCount, 0);
+    const next = start(disk.crash({ kind: "power", prng: new Prng(seed) }));
+    assertEquals(next.store.recovered.damages, []);
+    assertEquals(bodies(next, "q"), wanted);
+  });
+}
+
+Deno.test("FileStore.close() fails when one of its files cannot be made safe", async () => {
+  const { t, store, disk } = start(new MemoryDisk());
+  t.queue("q", {}, { durable: true });
+  t.publish("q", "a", PERSISTENT);
+  t.turn();
+  t.publish("q", "b", PERSISTENT);
+  disk.failNext("sync", "EIO", "log-");
+  const ended = store.close(t.nowMs).then(() => "safe", (error) => error.code);
+  disk.finishAll();
+  assertEquals([await ended, disk.openCount], ["EIO", 0]);
+});
+
+Deno.test("FileStore names the last log file when batches are missing that an orderly end made safe", async () => {
+  const { t, store, disk } = start(new MemoryDisk());
+  t.queue("q", {}, { durable: true });
+  for (const body of ["a", "b"]) {
+    t.publish("q", body, PERSISTENT);
+    t.turn();
+  }
+  const closed = store.close(t.nowMs);
+  disk.finishAll();
+  await closed;
+  const logs = disk.paths().filter((path) => path.startsWith("log-"));
+  const last = logs.findLast((path) => disk.contentOf(path)!.length > 0)!;
+  disk.remove(last);
+  const { store: next } = start(disk.crash({ kind: "process" }));
+  assertEquals(next.recovered.damages.length, 1);
+  const { file, what } = next.recovered.damages[0]!;
+  assertEquals(file, logs.filter((path) => path !== last).at(-1));
+  assertEquals(/^batches between \d+ and \d+ are missing$/.test(what), true, what);
+});

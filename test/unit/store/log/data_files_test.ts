@@ -53,3 +53,13 @@ Deno.test("DataFiles.create() syncs the name of a file until that has worked, an
   handle.sync(done);
   assertEquals(disk.finishAll(), 1);
 });
+
+Deno.test("DataFiles.ofKind() is in the order of the numbers, whichever file got its name first", () => {
+  const files = new DataFiles(new MemoryDisk());
+  const late = files.createUnnamed("log");
+  files.create("log");
+  files.create("segment");
+  late.name();
+  files.create("log");
+  assertEquals(files.ofKind("log").map(({ number }) => number), [1, 2, 4]);
+});

@@ -60,6 +60,8 @@ Deno.test("RetainedBatches.moveTo() tells of batches that lay side by side once"
   ]);
   assertEquals(retained.all.map(({ offset }) => offset), [0, 80, 160, 240, 320]);
   assertEquals(fresh.byteLength, 400);
+  // They can be made safe there.
+  assertEquals(retained.firstToSync?.number, 1);
 });
 
 Deno.test("RetainedBatches.firstUndecided skips failed batches, and goes back when they are dropped", () => {

@@ -34,6 +34,7 @@ export const TINY: Partial<StoreSizes> = {
 /** What a node is made of. */
 export interface PagedNodeOptions {
   residentBytesMax?: number;
+  freeBytesMin?: number;
   sizes?: Partial<StoreSizes>;
   nowMs?: number;
 }
@@ -53,6 +54,7 @@ export class PagedNode {
     this.store = openStore(disk, {
       logger: { log: (level, message) => void (level === "error" && this.errors.push(message)) },
       residentBytesMax: options.residentBytesMax ?? 16 * 1024,
+      freeBytesMin: options.freeBytesMin ?? 0,
       sizes: { ...TINY, ...options.sizes },
     });
     const nowMs = Math.max(options.nowMs ?? 1_000_000, this.store.recovered.lastTimeMs);
