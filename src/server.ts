@@ -192,7 +192,7 @@ export class Server {
     const app = this.#createApp();
     this.#http = await runtime.http.serve({
       ...http,
-      handler: (request, peer) => app.fetch(request, { peerHost: peer.host }),
+      handler: (request, peer) => app.fetch(request, { peerHost: peer.host, dropPeer: peer.drop }),
       connectionCountMax: this.#options.limits.httpConnectionCountMax,
       room: this.#descriptors,
     });

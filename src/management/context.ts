@@ -77,6 +77,8 @@ export interface ManagementContext {
 /** The facts that the runtime's HTTP adapter gives about a request. */
 export interface RequestOrigin {
   readonly peerHost: string;
+  /** Breaks the connection off; see HttpPeer. */
+  dropPeer(): void;
 }
 
 /** Types of every handler's context. */

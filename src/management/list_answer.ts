@@ -34,15 +34,20 @@ export interface ListSource<T> {
 }
 
 /**
- * The parts that lists share: turns to read in, the slices and the seats. `isHead` belongs to one
- * request.
+ * The parts that lists share: turns to read in, the slices and the seats.
  */
 export interface ListRoom {
-  /** Whether the answer has no body. */
-  readonly isHead: boolean;
   readonly context: ManagementContext;
   readonly slices: Slices;
   readonly desk: ListDesk;
+}
+
+/** The parts of one list. */
+export interface OwnRoom extends ListRoom {
+  /** Whether the answer has no body. */
+  readonly isHead: boolean;
+  /** Breaks the client's connection off. */
+  drop(): void;
 }
 
 const MATCHES = { matches: true, steps: 0 };
@@ -66,7 +71,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 export async function answerList<T>(
   query: ListQuery,
   source: ListSource<T>,
-  room: ListRoom,
+  room: OwnRoom,
 ): Promise<Response> {
   const seat = await room.desk.enter();
   let isHandedOn = false;
@@ -86,12 +91,12 @@ export async function answerList<T>(
 class List<T> {
   readonly #query: ListQuery;
   readonly #source: ListSource<T>;
-  readonly #room: ListRoom;
+  readonly #room: OwnRoom;
   readonly #seat: Seat;
   readonly #pace: Pace;
   #totalCount = 0;
 
-  constructor(query: ListQuery, source: ListSource<T>, place: { room: ListRoom; seat: Seat }) {
+  constructor(query: ListQuery, source: ListSource<T>, place: { room: OwnRoom; seat: Seat }) {
     this.#query = query;
     this.#source = source;
     this.#room = place.room;
@@ -213,14 +218,16 @@ class List<T> {
       controller.close();
       seat.leave();
     };
+    const { drop, context } = this.#room;
+    seat.onLost = drop;
+    // The adapter writes errors of a stream to the console, so the stream has none. Its end comes
+    // with that of the connection.
     const body = new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        seat.onLost = () => controller.error(new Error("the client did not read its list"));
-      },
       pull: (controller) =>
         pull(controller).catch((error: unknown) => {
           seat.leave();
-          throw error;
+          context.broker.logger.log("error", "HTTP request failed", { error: String(error) });
+          drop();
         }),
       cancel: () => seat.leave(),
     }, { highWaterMark: 0 });

@@ -45,6 +45,8 @@ export interface ListenOptions {
 export interface HttpPeer {
   readonly host: string;
   readonly port: number;
+  /** Breaks the connection off, so that no client takes a part of an answer for the whole. */
+  drop(): void;
 }
 
 /** Answers one HTTP request. */

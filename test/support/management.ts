@@ -43,6 +43,8 @@ export class TestManagement {
   readonly pausesMs: number[] = [];
   residentBytes = 123_456;
   acceptsConnections = true;
+  /** Connections that the API has broken off. */
+  droppedCount = 0;
   storage: StorageInfo | null = null;
   /** What a pause of the API's long work is; a test may put another one here. */
   pause: (delayMs: number) => Promise<void> = () => Promise.resolve();
@@ -89,7 +91,10 @@ export class TestManagement {
     const headers = new Headers();
     if (login !== null) headers.set("authorization", `Basic ${btoa(login)}`);
     const request = new Request(`http://test${path}`, { method, headers });
-    const response = await this.app.fetch(request, { peerHost });
+    const response = await this.app.fetch(request, {
+      peerHost,
+      dropPeer: () => this.droppedCount++,
+    });
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, json: parsed(text) };
   }

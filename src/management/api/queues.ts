@@ -27,7 +27,7 @@ interface QueueEntry {
 }
 
 /** The queue endpoints. */
-export function queuesApi(room: Omit<ListRoom, "isHead">, rates: RateBook): Hono<ManagementEnv> {
+export function queuesApi(room: ListRoom, rates: RateBook): Hono<ManagementEnv> {
   const { context } = room;
   const { broker } = context;
   const options: QueueJsonOptions = { nodeName: context.node.name, rates };
@@ -37,6 +37,7 @@ export function queuesApi(room: Omit<ListRoom, "isHead">, rates: RateBook): Hono
     return answerList(query, listSource(vhosts, options), {
       ...room,
       isHead: c.req.method === "HEAD",
+      drop: () => c.env.dropPeer(),
     });
   };
   return new Hono<ManagementEnv>()

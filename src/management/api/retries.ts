@@ -33,7 +33,7 @@ const STEP_UNITS = 250;
 export async function retriesJson(
   queue: Queue | undefined,
   query: QueryReader,
-  room: Omit<ListRoom, "isHead">,
+  room: ListRoom,
 ): Promise<unknown> {
   if (queue === undefined || queue.retries === null) throw notFound();
   const asked = readListQuery(query);
@@ -52,7 +52,7 @@ export async function retriesJson(
 async function pageOfRetries(
   queue: Queue,
   wanted: { asked: ListQuery; page: Page },
-  place: { room: Omit<ListRoom, "isHead">; seat: Seat },
+  place: { room: ListRoom; seat: Seat },
 ): Promise<unknown> {
   const { page, asked } = wanted;
   const { context } = place.room;
@@ -72,7 +72,7 @@ function countsOf(queue: Queue) {
 async function firstRetries(
   queue: Queue,
   count: number,
-  place: { room: Omit<ListRoom, "isHead">; seat: Seat },
+  place: { room: ListRoom; seat: Seat },
 ): Promise<FoundRetry[]> {
   const { context, slices } = place.room;
   const pace = new Pace(slices);

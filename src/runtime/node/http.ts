@@ -78,8 +78,10 @@ function boundConnections(
 }
 
 function peerOf(bindings: HttpBindings): HttpPeer {
-  const { remoteAddress, remotePort } = bindings.incoming.socket;
-  return { host: plainHost(remoteAddress), port: remotePort ?? 0 };
+  const { socket } = bindings.incoming;
+  const { remoteAddress, remotePort } = socket;
+  const drop = () => void socket.destroy();
+  return { host: plainHost(remoteAddress), port: remotePort ?? 0, drop };
 }
 
 function listenerOf(listening: NetServer, sockets: ReadonlySet<Socket>): Listener {

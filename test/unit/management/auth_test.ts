@@ -24,7 +24,7 @@ Deno.test("basicAuth() refuses wrong logins and headers that are none", async ()
   }
   for (const authorization of ["Bearer x", "Basic", "Basic !!!", "Basic ="]) {
     const request = new Request("http://test/api/overview", { headers: { authorization } });
-    const answer = await management.app.fetch(request, { peerHost: "127.0.0.1" });
+    const answer = await management.app.fetch(request, { peerHost: "127.0.0.1", dropPeer() {} });
     assertEquals(answer.status, 401, authorization);
   }
 });

@@ -125,3 +125,50 @@ Deno.test("serve() refuses connections for which there is no room, and gives bac
   assertEquals(takenCount, 0);
   await server.close();
 });
+
+Deno.test("serve() breaks off the answer to a peer that is dropped, and writes nothing about it", async () => {
+  const { http } = await loadRuntime();
+  let pullCount = 0;
+  let onCancelled = () => {};
+  const cancelled = new Promise<void>((resolve) => onCancelled = resolve);
+  let onReceived = () => {};
+  const received = new Promise<void>((resolve) => onReceived = resolve);
+  const server = await http.serve({
+    host: "127.0.0.1",
+    port: 0,
+    handler: (_request, peer) => {
+      const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+        if (pullCount++ === 0) return controller.enqueue(new TextEncoder().encode("first"));
+        await received;
+        peer.drop();
+      };
+      return new Response(new ReadableStream({ pull, cancel: onCancelled }, { highWaterMark: 0 }));
+    },
+  });
+  const printed: unknown[] = [];
+  const { error, info } = console;
+  console.error = console.info = (...values: unknown[]) => void printed.push(values);
+  try {
+    const text = await new Promise<string>((resolve) => {
+      let text = "";
+      const client = connect({ host: "127.0.0.1", port: server.port }, () => {
+        client.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+      });
+      client.on("error", () => {});
+      client.on("data", (bytes) => {
+        text += bytes.toString();
+        if (text.includes("first")) onReceived();
+      });
+      client.once("close", () => resolve(text));
+    });
+    assertStringIncludes(text, "first");
+    // The last chunk has not come, so nobody takes this for the whole.
+    assertEquals(text.includes("\r\n0\r\n"), false);
+    await cancelled;
+    await server.close();
+    assertEquals(printed, []);
+  } finally {
+    console.error = error;
+    console.info = info;
+  }
+});
