@@ -5,6 +5,7 @@ import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import { restoreBroker } from "../../../src/broker/recovery.ts";
 import type { Queue } from "../../../src/broker/queue.ts";
 import { CAUSE_CLOSE, CAUSE_REJECT } from "../../../src/broker/retry.ts";
+import { Discards } from "../../../src/store/discards.ts";
 import { openStore } from "../../support/disk_store.ts";
 import { MemoryDisk } from "../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../support/test_broker.ts";
@@ -162,4 +163,25 @@ Deno.test("Discards release the messages of many small queues in few turns", () 
   let turns = 0;
   for (; store.liveMessageCount > 0; turns++) t.broker.endTurn();
   assertEquals(turns, 6);
+});
+
+Deno.test("Discards.step() looks at few queues a turn, whatever little each of them had", () => {
+  const released: number[] = [];
+  const discards = new Discards((_ref, queueId) => released.push(queueId), 1_000_000);
+  for (let queueId = 1; queueId <= 200; queueId++) {
+    let left = 1;
+    discards.add({
+      messageCount: 1,
+      releaseSome(_max, release) {
+        if (left-- > 0) release(1);
+        return false;
+      },
+    }, queueId);
+  }
+  const counts: number[] = [];
+  for (let turns = 0; turns < 10 && discards.isBusy; turns++) {
+    discards.step();
+    counts.push(released.length);
+  }
+  assertEquals(counts, [64, 128, 192, 200]);
 });

@@ -345,7 +345,10 @@ Deno.test("GET queues gives its seat back when the client goes or asks for no bo
   for (const method of ["GET", "HEAD"]) {
     for (let i = 0; i < 20; i++) {
       const request = new Request("http://test/api/queues", { method, headers });
-      const response = await management.app.fetch(request, { peerHost: "127.0.0.1" });
+      const response = await management.app.fetch(request, {
+        peerHost: "127.0.0.1",
+        dropPeer() {},
+      });
       assertEquals(response.status, 200);
       const reader = response.body?.getReader();
       if (i % 2 === 0) await reader?.read();

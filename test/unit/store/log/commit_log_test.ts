@@ -189,23 +189,3 @@ Deno.test("FileStore.close() fails when one of its files cannot be made safe", a
   disk.finishAll();
   assertEquals([await ended, disk.openCount], ["EIO", 0]);
 });
-
-Deno.test("FileStore names the last log file when batches are missing that an orderly end made safe", async () => {
-  const { t, store, disk } = start(new MemoryDisk());
-  t.queue("q", {}, { durable: true });
-  for (const body of ["a", "b"]) {
-    t.publish("q", body, PERSISTENT);
-    t.turn();
-  }
-  const closed = store.close(t.nowMs);
-  disk.finishAll();
-  await closed;
-  const logs = disk.paths().filter((path) => path.startsWith("log-"));
-  const last = logs.findLast((path) => disk.contentOf(path)!.length > 0)!;
-  disk.remove(last);
-  const { store: next } = start(disk.crash({ kind: "process" }));
-  assertEquals(next.recovered.damages.length, 1);
-  const { file, what } = next.recovered.damages[0]!;
-  assertEquals(file, logs.filter((path) => path !== last).at(-1));
-  assertEquals(/^batches between \d+ and \d+ are missing$/.test(what), true, what);
-});

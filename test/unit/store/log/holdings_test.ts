@@ -84,3 +84,16 @@ Deno.test("Holdings keep what was entered, whoever comes and goes beside it", ()
     { numRuns: 100 },
   );
 });
+
+Deno.test("Holdings.find() finds no queue that has left a record of many, the last to come included", () => {
+  const count = 500;
+  const holdings = placed(1);
+  for (let queueId = 1; queueId <= count; queueId++) holdings.add(1, queueId, queueId);
+  // The search makes an index.
+  assertEquals(holdings.positionOf(holdings.find(1, 1)), 1);
+  for (const queueId of [count, 1, 250, count - 1]) {
+    holdings.remove(1, queueId);
+    assertEquals(holdings.find(1, queueId), NO_HOLDING);
+  }
+  assertEquals(holdings.count, count - 4);
+});

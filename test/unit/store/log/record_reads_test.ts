@@ -165,3 +165,11 @@ class OneAtATime extends TestChannel {
     if (last !== undefined) this.unacked.ack(last.tag, false);
   }
 }
+
+Deno.test("RecordReads reads eight records behind the first head of a queue, and no more", () => {
+  const { node, reads } = backlog(100);
+  node.get("q", new TestChannel());
+  const { bytes } = reads;
+  assert(bytes > 9 * BODY_BYTES, `${bytes} bytes`);
+  assertLess(bytes, 10 * BODY_BYTES);
+});
