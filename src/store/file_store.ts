@@ -27,6 +27,7 @@ import { recover, type Recovered } from "./log/recovery.ts";
 import { type DataFileKind, FORMAT_VERSION, STATE_DELAYED } from "./log/format.ts";
 import { Paging } from "./log/paging.ts";
 import { DEFAULT_SIZES, type StoreSizes } from "./log/sizes.ts";
+import { Troubles } from "./log/troubles.ts";
 import { Lane } from "./lane.ts";
 import { type DelayedPages, PAGE_BYTES, type PageOwner, type PagePlace } from "./page.ts";
 import type {
@@ -75,6 +76,7 @@ export class FileStore implements Store, LogListener {
   readonly #chunks: ChunkPool;
   readonly #paging: Paging;
   readonly #logger: Logger;
+  readonly #troubles: Troubles;
   readonly #sizes: StoreSizes;
   readonly #reads: RecordReads;
   #laneBytes = 0;
@@ -87,6 +89,7 @@ export class FileStore implements Store, LogListener {
   /** Use {@linkcode FileStore.open} instead. */
   constructor(options: FileStoreOptions, manifest: Manifest, files: DataFiles) {
     this.#logger = options.logger;
+    this.#troubles = new Troubles(options.logger);
     this.#arena = new Arena(options.residentBytesMax * HELD_RATIO);
     this.#sizes = { ...DEFAULT_SIZES, ...options.sizes };
     const release = (ref: number, queueId: number) => this.release(ref, queueId);
@@ -125,6 +128,7 @@ export class FileStore implements Store, LogListener {
       },
       wake: () => this.onWake(),
       logger: options.logger,
+      troubles: this.#troubles,
       sizes: this.#sizes,
     };
     this.#reads = new RecordReads({ ...parts, seed: manifest.seed });
@@ -398,6 +402,14 @@ export class FileStore implements Store, LogListener {
 
   failed(what: string, error: DiskError): void {
     this.#logger.log("error", `cannot ${what}`, { error: error.message });
+  }
+
+  broken(what: string, error: DiskError): void {
+    this.#troubles.failed("log", what, error);
+  }
+
+  repaired(): void {
+    this.#troubles.worked("log");
   }
 }
 

@@ -38,6 +38,10 @@ export interface LogListener {
   relocated(from: LogRange, to: LogPlace): void;
   /** The disk refused an operation; `what` names it. */
   failed(what: string, error: DiskError): void;
+  /** No log file takes writes, or the next one did not either. */
+  broken(what: string, error: DiskError): void;
+  /** A fresh file has taken over. */
+  repaired(): void;
 }
 
 /** The parts of a {@link CommitLog}. */
@@ -386,7 +390,7 @@ export class CommitLog {
     if (!(error instanceof DiskError)) throw error;
     this.#isBroken = true;
     this.#repairAtMs = nowMs + REPAIR_INTERVAL_MS;
-    this.#listener.failed(what, error);
+    this.#listener.broken(what, error);
   }
 
   #repair(nowMs: number): void {
@@ -430,6 +434,7 @@ export class CommitLog {
     this.#file.isPinned = true;
     this.#retained.moveTo(this.#file, (from, to) => this.#listener.relocated(from, to));
     this.#isBroken = false;
+    this.#listener.repaired();
     if (this.#isSynced) {
       this.#wantedBatch = this.lastBatch;
       this.#sync();

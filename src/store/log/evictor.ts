@@ -3,7 +3,6 @@
 // survive, written to a segment first. A part that is needed again is read again. Keeper calls it
 // once a turn; the pager handles backlogs of small messages.
 
-import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";
 import type { StubMeta } from "../block.ts";
 import { DiskError } from "../file_system.ts";
@@ -14,6 +13,7 @@ import type { Holdings } from "./holdings.ts";
 import type { ReadAhead } from "./read_ahead.ts";
 import { Spiller } from "./spiller.ts";
 import type { SegmentWriter } from "./segment_writer.ts";
+import type { Troubles } from "./troubles.ts";
 
 const REFS_PER_STEP = 8192;
 const BYTES_PER_STEP = 4 * 1024 * 1024;
@@ -23,7 +23,8 @@ const RETRY_MS = 1000;
 
 /** The parts of an {@link Evictor}. */
 export interface EvictorParts {
-  options: { logger: Logger; residentBytesMax: number };
+  options: { residentBytesMax: number };
+  troubles: Troubles;
   arena: Arena;
   holdings: Holdings;
   ahead: ReadAhead;
@@ -97,12 +98,11 @@ export class Evictor {
 
   #spill(nowMs: number): void {
     try {
-      this.#spiller.write(nowMs);
+      if (this.#spiller.write(nowMs)) this.#parts.troubles.worked("spill");
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
       this.#spillAtMs = nowMs + RETRY_MS;
-      const fields = { error: error.message };
-      this.#parts.options.logger.log("error", "cannot write messages to make room", fields);
+      this.#parts.troubles.failed("spill", "write messages to make room", error);
     }
   }
 

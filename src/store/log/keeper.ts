@@ -24,6 +24,7 @@ import { Rescue } from "./rescue.ts";
 import { Room } from "./room.ts";
 import type { StoreSizes } from "./sizes.ts";
 import { HoldingsSource } from "./snapshot_source.ts";
+import type { Troubles } from "./troubles.ts";
 import { type SnapshotSource, SnapshotWriter } from "./snapshot_writer.ts";
 import { Victims } from "./victims.ts";
 
@@ -47,6 +48,7 @@ export interface KeeperParts {
   load: (ref: number, done: (error: Error | null) => void) => void;
   wake: () => void;
   sizes: StoreSizes;
+  troubles: Troubles;
 }
 
 /** Keeps a data folder small and recoverable. */
@@ -90,6 +92,7 @@ export class Keeper {
     this.#mover = new Mover({ ...parts, seed, emptied });
     this.#room = new Room({
       ...parts.options,
+      troubles: parts.troubles,
       fs: parts.files.fs,
       checkBytes: parts.sizes.roomCheckBytes,
       reserveBytes: parts.sizes.reserveBytes,
@@ -178,7 +181,8 @@ export class Keeper {
 
   /** Does one step; true when more can be done at once. */
   step(nowMs: number): boolean {
-    const { log, arena, discards } = this.#parts;
+    const { log, arena, discards, troubles } = this.#parts;
+    troubles.step(nowMs);
     this.#removals.step(nowMs);
     if (this.#room.check(nowMs, log.appendedBytes)) {
       this.#maySeekRoom = this.isDiskLow;

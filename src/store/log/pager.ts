@@ -9,7 +9,6 @@
 import { ByteWriter } from "../../lib/byte_writer.ts";
 import { assert } from "../../lib/assert.ts";
 import { dropBytes, EMPTY_BYTES } from "../../lib/bytes.ts";
-import type { Logger } from "../../lib/logger.ts";
 import type { Arena } from "../arena.ts";
 import { DiskError } from "../file_system.ts";
 import type { Lane } from "../lane.ts";
@@ -24,6 +23,7 @@ import type { PageSet } from "./page_set.ts";
 import { PageWriter } from "./page_writer.ts";
 import type { SegmentWriter } from "./segment_writer.ts";
 import type { StoreSizes } from "./sizes.ts";
+import type { Troubles } from "./troubles.ts";
 
 // Paging begins above the bound and ends below this part of it.
 const CALM_RATIO = 0.85;
@@ -42,7 +42,8 @@ const KEPT_BYTES_MAX = 4 * 1024 * 1024;
 
 /** The parts of a {@link Pager}. */
 export interface PagerParts {
-  options: { logger: Logger; residentBytesMax: number };
+  options: { residentBytesMax: number };
+  troubles: Troubles;
   sizes: StoreSizes;
   seed: number;
   log: CommitLog;
@@ -198,7 +199,7 @@ export class Pager {
 
   #writeGroup(nowMs: number): void {
     const out = this.#out;
-    const { segments, sizes } = this.#parts;
+    const { segments, sizes, troubles } = this.#parts;
     out.reset();
     this.#ready.begin();
     this.#delayed.begin();
@@ -211,6 +212,7 @@ export class Pager {
     }
     if (this.#group.length === 0) return;
     const { file, offset } = segments.append(out.bytes, out.byteCount);
+    troubles.worked("pages");
     for (const draft of this.#group) {
       for (const page of draft.pages) {
         page.place.file = file.number;
@@ -397,6 +399,6 @@ export class Pager {
       this.#abandon(draft.stretch);
     }
     this.#retryAtMs = nowMs + RETRY_MS;
-    this.#parts.options.logger.log("error", "cannot write pages", { error: error.message });
+    this.#parts.troubles.failed("pages", "write pages", error);
   }
 }

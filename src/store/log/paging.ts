@@ -22,6 +22,7 @@ import { PageSet } from "./page_set.ts";
 import { Pager } from "./pager.ts";
 import { SegmentWriter } from "./segment_writer.ts";
 import type { StoreSizes } from "./sizes.ts";
+import type { Troubles } from "./troubles.ts";
 
 // Pages that are read ahead may take a quarter of the memory that may be in use (memory / 4).
 const AHEAD_PART = 4;
@@ -29,6 +30,7 @@ const AHEAD_PART = 4;
 /** The parts of a {@link Paging}. */
 export interface PagingParts {
   options: { logger: Logger; residentBytesMax: number; isSynced: boolean };
+  troubles: Troubles;
   sizes: StoreSizes;
   seed: number;
   files: DataFiles;

@@ -4,6 +4,7 @@
 import type { Logger } from "../../lib/logger.ts";
 import { DiskError, type FileSystem } from "../file_system.ts";
 import { Reserve } from "./reserve.ts";
+import type { TroubleName, Troubles } from "./troubles.ts";
 
 // Other programs fill and empty the same disk.
 const CHECK_INTERVAL_MS = 1000;
@@ -14,6 +15,7 @@ const CHECK_STEPS = 256;
 export interface RoomOptions {
   fs: FileSystem;
   logger: Logger;
+  troubles: Troubles;
   /** The disk is low when it has less free space than this. */
   freeBytesMin: number;
   /** The disk is asked after this many bytes logged. */
@@ -53,7 +55,7 @@ export class Room {
     this.#stepsLeft = CHECK_STEPS;
     this.#checkedMs = nowMs;
     this.#checkedAtBytes = loggedBytes;
-    this.#attempt("ask for the room on the disk", () => {
+    this.#attempt("room", "ask for the room on the disk", () => {
       this.freeBytes = fs.freeBytes();
       this.#isBelowLimit = this.freeBytes < freeBytesMin;
     });
@@ -64,7 +66,7 @@ export class Room {
 
   /** Takes the room of the reserve, unless it is taken. */
   keepReserve(): void {
-    this.#attempt("keep room in reserve", () => this.reserve.take(this.freeBytes));
+    this.#attempt("reserve", "keep room in reserve", () => this.reserve.take(this.freeBytes));
   }
 
   #tellChange(): void {
@@ -76,12 +78,14 @@ export class Room {
     logger.log("info", message, { freeBytes, freeBytesMin });
   }
 
-  #attempt(what: string, act: () => void): void {
+  #attempt(name: TroubleName, what: string, act: () => void): void {
+    const { troubles } = this.#options;
     try {
       act();
+      troubles.worked(name);
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
-      this.#options.logger.log("error", `cannot ${what}`, { error: error.message });
+      troubles.failed(name, what, error);
     }
   }
 }

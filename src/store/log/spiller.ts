@@ -92,9 +92,12 @@ export class Spiller {
     if (this.#unsafe.size > 0) this.#unsafe.delete(ref);
   }
 
-  /** Writes the group, as a batch of number 0. @throws DiskError; then nothing has changed */
-  write(nowMs: number): void {
-    if (this.#refs.length === 0) return;
+  /**
+   * Writes the group, as a batch of number 0; false when it is empty. @throws DiskError; then nothing
+   * has changed
+   */
+  write(nowMs: number): boolean {
+    if (this.#refs.length === 0) return false;
     const { segments } = this.#parts;
     const { out } = this.#writer;
     const refs = this.#refs;
@@ -113,9 +116,10 @@ export class Spiller {
     this.#inFlightBytes += bytes;
     file.draftCount++;
     segments.sync();
-    if (out.bytes.length <= KEPT_BYTES_MAX) return;
+    if (out.bytes.length <= KEPT_BYTES_MAX) return true;
     dropBytes(out.bytes);
     this.#writer.open(EMPTY_BYTES);
+    return true;
   }
 
   /**

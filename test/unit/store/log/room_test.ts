@@ -3,6 +3,7 @@
 import { assertEquals } from "@std/assert";
 import type { LogFields } from "../../../../src/lib/logger.ts";
 import { Room } from "../../../../src/store/log/room.ts";
+import { Troubles } from "../../../../src/store/log/troubles.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 
 Deno.test("check() logs once that the disk is low, and once that it has room again", () => {
@@ -11,6 +12,7 @@ Deno.test("check() logs once that the disk is low, and once that it has room aga
   const room = new Room({
     fs: disk,
     logger: { log: (_level, message, fields) => void lines.push([message, fields]) },
+    troubles: new Troubles({ log() {} }),
     freeBytesMin: 1000,
     checkBytes: 1 << 20,
     reserveBytes: 0,

@@ -5,6 +5,7 @@ import { type DataFile, DataFiles } from "../../../../src/store/log/data_files.t
 import { Room } from "../../../../src/store/log/room.ts";
 import { DEFAULT_SIZES } from "../../../../src/store/log/sizes.ts";
 import { Victims } from "../../../../src/store/log/victims.ts";
+import { Troubles } from "../../../../src/store/log/troubles.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 
 const FROM_LOG = 1_000_000;
@@ -16,6 +17,7 @@ function start(fileCount: number): { victims: Victims; files: DataFile[] } {
   const room = new Room({
     fs,
     logger: { log() {} },
+    troubles: new Troubles({ log() {} }),
     freeBytesMin: 0,
     checkBytes: 1,
     reserveBytes: 0,
