@@ -4,6 +4,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { connect, type Socket } from "node:net";
 import { loadRuntime } from "../../../src/runtime/detect.ts";
 import { ListenError } from "../../../src/runtime/listen_error.ts";
+import { StubRoom } from "../../support/stub_room.ts";
 
 Deno.test("serve() hands over the request with its peer and returns the response", async () => {
   const { http } = await loadRuntime();
@@ -95,34 +96,21 @@ Deno.test("serve() refuses connections above its limit, and takes others when th
 
 Deno.test("serve() refuses connections for which there is no room, and gives back what it took", async () => {
   const { http } = await loadRuntime();
-  let hasRoom = false;
-  let takenCount = 0;
-  let onGiven = () => {};
-  const isGiven = new Promise<void>((resolve) => onGiven = resolve);
+  const room = new StubRoom();
   const server = await http.serve({
     host: "127.0.0.1",
     port: 0,
     handler: () => new Response("hi"),
-    room: {
-      take() {
-        if (hasRoom) takenCount++;
-        return hasRoom;
-      },
-      hasRoom: () => hasRoom,
-      give() {
-        takenCount--;
-        onGiven();
-      },
-    },
+    room,
   });
   for (let i = 0; i < 20; i++) assertEquals((await ask(server.port)).text, "");
-  hasRoom = true;
+  room.isOpen = true;
   let asked = await ask(server.port);
   for (let i = 0; i < 10_000 && asked.text === ""; i++) asked = await ask(server.port);
   assertStringIncludes(asked.text, "200 OK");
   await closed(asked.client);
-  await isGiven;
-  assertEquals(takenCount, 0);
+  await room.given;
+  assertEquals(room.takenCount, 0);
   await server.close();
 });
 

@@ -6,6 +6,7 @@ import { loadRuntime } from "../../../src/runtime/detect.ts";
 import { ListenError } from "../../../src/runtime/listen_error.ts";
 import type { StreamListener } from "../../../src/runtime/port.ts";
 import type { Transport, TransportInfo } from "../../../src/session/transport.ts";
+import { StubRoom } from "../../support/stub_room.ts";
 
 /** One accepted stream as a test sees it. */
 class Peer {
@@ -300,24 +301,12 @@ Deno.test("listen() rejects with one clear line when the port is in use", async 
 
 Deno.test("listen() refuses streams for which there is no room, and takes them again", async () => {
   const { net } = await loadRuntime();
-  let hasRoom = false;
-  let takenCount = 0;
+  const room = new StubRoom();
   let acceptedCount = 0;
-  let onGiven = () => {};
   const listener = await net.listen({
     host: "127.0.0.1",
     port: 0,
-    room: {
-      take() {
-        if (hasRoom) takenCount++;
-        return hasRoom;
-      },
-      hasRoom: () => hasRoom,
-      give() {
-        takenCount--;
-        onGiven();
-      },
-    },
+    room,
     accept: (transport) => {
       acceptedCount++;
       return { received: () => transport.end(), drained() {}, closed() {} };
@@ -334,13 +323,12 @@ Deno.test("listen() refuses streams for which there is no room, and takes them a
       client.once("close", () => resolve(acceptedCount > before));
     });
   for (let i = 0; i < 20; i++) assertEquals(await isTaken(), false);
-  assertEquals([acceptedCount, takenCount], [0, 0]);
-  hasRoom = true;
-  const isGiven = new Promise<void>((resolve) => onGiven = resolve);
+  assertEquals([acceptedCount, room.takenCount], [0, 0]);
+  room.isOpen = true;
   let tries = 0;
   while (!await isTaken() && ++tries < 10_000);
-  await isGiven;
-  assertEquals(takenCount, 0);
+  await room.given;
+  assertEquals(room.takenCount, 0);
   await listener.close();
   await listener.closeStreams(0);
 });

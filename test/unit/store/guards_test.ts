@@ -87,7 +87,7 @@ function withoutGuard({ target, name, without, scenario }: Guard): void {
 }
 
 for (const guard of GUARDS) {
-  Deno.test(`the store does not let it happen that ${guard.fault}`, guard.scenario);
+  Deno.test(`the store does not let it happen that ${guard.fault}`, () => guard.scenario());
   Deno.test(`its sequence finds out when ${guard.fault}`, () => {
     assertThrows(() => withoutGuard(guard));
   });

@@ -177,3 +177,21 @@ Deno.test("Lane gives back the memory of requeued messages when all of them have
   }
   assertEquals(kept[0], kept[1]);
 });
+
+Deno.test("Lane does not take what a chunk held before for messages, where recovery skips positions", () => {
+  const pool = new ChunkPool();
+  const before = new Lane(pool, () => {});
+  for (let ref = 101; ref <= 120; ref++) before.push(ref, 0, Infinity);
+  const taken = before.takeAll();
+  while (taken.releaseSome(1000, () => {}));
+  const lane = new Lane(pool, () => {});
+  lane.push(1, 0, Infinity);
+  lane.nextPosition += 5;
+  lane.push(2, 0, Infinity);
+  const seen: number[][] = [];
+  lane.peek(10, (ref, position) => seen.push([ref, position]));
+  assertEquals(seen, [[1, 1], [2, 7]]);
+  lane.head(WAITER);
+  lane.shift();
+  assertEquals([lane.head(WAITER), lane.headRef, lane.headPosition], [HEAD_READY, 2, 7]);
+});

@@ -7,6 +7,7 @@ import { FileStore } from "../../../../src/store/file_store.ts";
 import { openStore } from "../../../support/disk_store.ts";
 import { type Crash, MemoryDisk } from "../../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
+import { bodies, refusedFirst } from "../support/guard_scenarios.ts";
 
 const PERSISTENT = { deliveryMode: 2 };
 
@@ -21,45 +22,10 @@ function start(
   return { t, store, disk };
 }
 
-function bodies({ t, disk }: { t: TestBroker; disk: MemoryDisk }, name: string): string[] {
-  const queue = t.vhost.queues.get(name)!;
-  const channel = new TestChannel();
-  const found: string[] = [];
-  while (queue.readyCount > 0) {
-    const seen = t.get(queue, channel);
-    if (seen !== null) found.push(seen.body);
-    else if (disk.finishAll() === 0) throw new Error("the queue never gives its message");
-  }
-  return found;
-}
-
 const crashes: Crash[] = [{ kind: "process" }, { kind: "power", prng: new Prng(7) }];
 for (const crash of crashes) {
   Deno.test(`CommitLog loses nothing when no fresh file is to be had at first (${crash.kind} ends)`, () => {
-    const { t, store, disk } = start(new MemoryDisk());
-    t.queue("q", {}, { durable: true });
-    t.turn();
-    disk.finishAll();
-    // The file of "a" cannot be synced and no fresh one be named; those of "b" and "c" could be synced.
-    disk.failNext("sync", "EIO", "log-");
-    disk.failNext("rename", "EIO", "log-");
-    for (const body of ["a", "b", "c"]) {
-      t.publish("q", body, PERSISTENT);
-      t.turn();
-    }
-    disk.finishAll();
-    assertEquals(store.isReadOnly, true);
-    for (let turns = 0; turns < 5; turns++) {
-      t.turn(100);
-      disk.finishAll();
-    }
-    assertEquals(store.isReadOnly, false);
-    t.publish("q", "d", PERSISTENT);
-    t.turn();
-    disk.finishAll();
-    const next = start(disk.crash(crash));
-    assertEquals(next.store.recovered.damages, []);
-    assertEquals(bodies(next, "q"), ["a", "b", "c", "d"]);
+    refusedFirst(crash);
   });
 }
 

@@ -10,7 +10,7 @@ import { Rescue, type RescueParts } from "../../../../src/store/log/rescue.ts";
 import { Reserve } from "../../../../src/store/log/reserve.ts";
 import { DEFAULT_SIZES, type StoreSizes } from "../../../../src/store/log/sizes.ts";
 import { openStore } from "../../../support/disk_store.ts";
-import { MemoryDisk } from "../../../support/memory_disk.ts";
+import { type Crash, MemoryDisk } from "../../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
 import { numberOf, PagedNode, PERSISTENT } from "./paged_node.ts";
 
@@ -48,6 +48,19 @@ function fillFiles({ t, disk }: Node): void {
   }
 }
 
+/** All that a queue gives, read from the disk where it has to be. */
+export function bodies({ t, disk }: Pick<Node, "t" | "disk">, name: string): string[] {
+  const queue = t.vhost.queues.get(name)!;
+  const channel = new TestChannel();
+  const found: string[] = [];
+  while (queue.readyCount > 0) {
+    const seen = t.get(queue, channel);
+    if (seen !== null) found.push(seen.body);
+    else if (disk.finishAll() === 0) throw new Error("the queue never gives its message");
+  }
+  return found;
+}
+
 /** Turns until nothing happens any more. */
 function comeToRest({ t, disk }: Node): void {
   for (let turns = 0; turns < 300; turns++) {
@@ -79,9 +92,9 @@ export function refusedMoves(): void {
   comeToRest(node);
 }
 
-/** One log file cannot be synced and no fresh one be had; those behind it could be. */
-export function refusedFirst(): void {
-  const { t, disk } = start(new MemoryDisk(), { logFileBytes: 50 });
+/** One log file cannot be synced and no fresh one be had at first; those behind it could be. */
+export function refusedFirst(crash: Crash = { kind: "process" }): void {
+  const { t, store, disk } = start(new MemoryDisk(), { logFileBytes: 50 });
   t.queue("q", {}, { durable: true });
   t.turn();
   disk.finishAll();
@@ -92,13 +105,18 @@ export function refusedFirst(): void {
     t.turn();
   }
   disk.finishAll();
+  assertEquals(store.isReadOnly, true);
   for (let turns = 0; turns < 5; turns++) {
     t.turn(100);
     disk.finishAll();
   }
-  const { store, t: next } = start(disk.crash({ kind: "process" }));
-  assertEquals(store.recovered.damages, []);
-  assertEquals(next.vhost.queues.get("q")!.readyCount, 3);
+  assertEquals(store.isReadOnly, false);
+  t.publish("q", "d", PERSISTENT);
+  t.turn();
+  disk.finishAll();
+  const next = start(disk.crash(crash));
+  assertEquals(next.store.recovered.damages, []);
+  assertEquals(bodies(next, "q"), ["a", "b", "c", "d"]);
 }
 
 /** What needs no disk comes behind what waits for it. */
@@ -118,14 +136,13 @@ export function mootBatch(): void {
   assert(node.store.loggedBytes > before);
 }
 
-/** No log file takes writes, and the batch that is open says something already. */
-export function openBatchAtRescue(): void {
-  const disk = new MemoryDisk();
+/** The parts of a rescue of an empty store, whose open batch is empty or not. */
+export function rescueParts(disk: MemoryDisk, batch: { isEmpty: boolean }): RescueParts {
   const none = () => [].values();
   const parts: unknown = {
     files: new DataFiles(disk),
     log: {
-      batch: { isEmpty: false },
+      batch,
       unsafeRanges: () => new Map(),
       lastBatch: 3,
       openBatch: 4,
@@ -150,12 +167,18 @@ export function openBatchAtRescue(): void {
     finish: () => true,
     drop() {},
   };
-  new Rescue(parts as RescueParts).step(0);
+  return parts as RescueParts;
+}
+
+/** No log file takes writes, and the batch that is open says something already. */
+export function openBatchAtRescue(): void {
+  const disk = new MemoryDisk();
+  new Rescue(rescueParts(disk, { isEmpty: false })).step(0);
   assertEquals(disk.paths(), []);
 }
 
 /** The manifest names a snapshot in place of the log, though not for sure. */
-export function unsureManifest(): void {
+export function unsureManifest(crash: Crash = { kind: "process" }): void {
   const node = new PagedNode(new MemoryDisk());
   node.queue("q");
   node.publish("q", 0, 4);
@@ -169,7 +192,7 @@ export function unsureManifest(): void {
   }
   assert(node.errors.includes("cannot replace the manifest"), node.errors.join());
   node.settle();
-  const next = node.crash();
+  const next = node.crash(crash);
   assertEquals([next.find("q").readyCount, next.store.recovered.damages], [4, []]);
 }
 
