@@ -185,13 +185,24 @@ Deno.test("Lane does not take what a chunk held before for messages, where recov
   const taken = before.takeAll();
   while (taken.releaseSome(1000, () => {}));
   const lane = new Lane(pool, () => {});
-  lane.push(1, 0, Infinity);
-  lane.nextPosition += 5;
-  lane.push(2, 0, Infinity);
+  for (let ref = 1; ref <= 6; ref++) lane.push(ref, 0, Infinity);
+  lane.nextPosition += 3;
+  lane.push(7, 0, Infinity);
   const seen: number[][] = [];
   lane.peek(10, (ref, position) => seen.push([ref, position]));
-  assertEquals(seen, [[1, 1], [2, 7]]);
-  lane.head(WAITER);
-  lane.shift();
-  assertEquals([lane.head(WAITER), lane.headRef, lane.headPosition], [HEAD_READY, 2, 7]);
+  assertEquals(seen, [[1, 1], [2, 2], [3, 3], [4, 4], [5, 5], [6, 6], [7, 10]]);
+  for (const [ref, position] of seen) {
+    assertEquals([lane.head(WAITER), lane.headRef, lane.headPosition], [HEAD_READY, ref, position]);
+    lane.shift();
+  }
+  assertEquals(lane.head(WAITER), HEAD_EMPTY);
+});
+
+Deno.test("Lane has room for expiries only in chunks with a message that expires", () => {
+  let memoryBytes = 0;
+  const lane = new Lane(new ChunkPool(), (delta) => memoryBytes += delta);
+  for (let ref = 1; ref <= 32; ref++) lane.push(ref, 0, Infinity);
+  assertEquals(memoryBytes, 32 * 8);
+  for (let ref = 33; ref <= 40; ref++) lane.push(ref, 0, ref === 40 ? 5 : Infinity);
+  assertEquals(memoryBytes, 32 * 8 + 1024 * 16);
 });

@@ -173,3 +173,13 @@ Deno.test("RecordReads reads eight records behind the first head of a queue, and
   assert(bytes > 9 * BODY_BYTES, `${bytes} bytes`);
   assertLess(bytes, 10 * BODY_BYTES);
 });
+
+Deno.test("FileStore gives up other records while some that were read ahead wait for their turn", () => {
+  const { node } = backlog(100, MIB);
+  node.get("q", new TestChannel());
+  for (let number = 100; number < 400; number++) {
+    publish(node, "q", number);
+    node.settle();
+  }
+  assertLess(node.store.liveBytes, MIB + 20 * BODY_BYTES);
+});
