@@ -407,3 +407,29 @@ Deno.test("FileStore goes on writing to a segment file from which everything has
   }
   assertEquals(node.errors, []);
 });
+
+Deno.test("FileStore reads pages ahead of a head, few of them where they are large", () => {
+  const sizes = { pageBytes: 1 << 20, pageGroupBytes: 1 << 20, segmentFileBytes: 1 << 26 };
+  let node = new PagedNode(new MemoryDisk(), { sizes });
+  node.queue("q");
+  for (let number = 0; number < 500; number++) {
+    node.t.publish("q", `${number}`.padStart(30_000, "."), PERSISTENT);
+    if (number % 8 === 0) node.settle();
+  }
+  for (let turns = 0; turns < 20; turns++) node.settle();
+  // The next node would have room for many more.
+  node = node.crash({ kind: "process" }, { sizes, residentBytesMax: 16 * 1024 * 1024 });
+  let mostBytes = 0;
+  const channel = new TestChannel();
+  for (let number = 0; number < 200; number++) {
+    const seen = node.get("q", channel)!;
+    assertEquals(numberOf(seen), number);
+    channel.unacked.ack(seen.tag, false);
+    node.t.turn();
+    node.disk.finishAll();
+    mostBytes = Math.max(mostBytes, node.store.liveBytes);
+  }
+  // A page of 16 messages at the head, and a MiB behind it with the page that goes beyond that.
+  assertLess(mostBytes, 4.5 * 480_000 + 1024 * 1024);
+  assertGreater(mostBytes, 2 * 480_000);
+});
