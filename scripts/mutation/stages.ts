@@ -4,11 +4,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Folders of unit tests that see a layer at work, besides the folder at the same path. */
+/** Folders of quick tests that see a layer at work, besides the folder at the same path. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   broker: ["test/unit/broker", "test/unit/session", "test/unit/management"],
   session: ["test/unit/session", "test/unit/server_test.ts"],
-  store: ["test/unit/store", "test/unit/broker"],
+  store: ["test/unit/store", "test/unit/broker", "test/simulation/crash"],
 };
 
 /** Tests over the wire and simulations, for every layer. */

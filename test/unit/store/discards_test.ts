@@ -9,6 +9,7 @@ import { Discards } from "../../../src/store/discards.ts";
 import { openStore } from "../../support/disk_store.ts";
 import { MemoryDisk } from "../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../support/test_broker.ts";
+import { PagedNode } from "./support/paged_node.ts";
 
 const PERSISTENT = { deliveryMode: 2 };
 
@@ -184,4 +185,19 @@ Deno.test("Discards.step() looks at few queues a turn, whatever little each of t
     counts.push(released.length);
   }
   assertEquals(counts, [64, 128, 192, 200]);
+});
+
+Deno.test("Queue.purge() of a backlog in pages leaves no memory behind, and takes none off", () => {
+  const node = new PagedNode(new MemoryDisk());
+  const queue = node.queue("q");
+  for (let rounds = 0; rounds < 3; rounds++) {
+    node.publish("q", 0, 1000);
+    assert(node.files("segment").length > 0);
+    queue.purge();
+    node.settle();
+    // What the log says of it is safe a little later.
+    node.t.turn(1000);
+    node.settle();
+    assertEquals(node.store.usedBytes, 0);
+  }
 });

@@ -278,3 +278,19 @@ Deno.test("a reject while no log file takes writes requeues at once, and counts"
   const next = crash(node);
   assertEquals(next.t.vhost.queues.get("q")!.readyCount, 2);
 });
+
+Deno.test("FileStore begins at once to make safe what was declared and what was deleted", () => {
+  const node = start(new MemoryDisk());
+  settle(node);
+  node.t.queue("q", {}, { durable: true });
+  node.t.turn();
+  assert(node.disk.pendingCount > 0);
+  settle(node);
+  assertEquals(node.disk.pendingCount, 0);
+  const batch = node.store.openBatch;
+  node.t.vhost.deleteQueue("q", { ifUnused: false, ifEmpty: false }, node.t.owner);
+  node.t.turn();
+  assertEquals([node.store.undefinitionBatch, node.store.safeBatch < batch], [batch, true]);
+  node.disk.finishAll();
+  assert(node.store.safeBatch >= batch);
+});

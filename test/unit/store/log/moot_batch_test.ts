@@ -125,3 +125,15 @@ Deno.test("FileStore calls no batch failed that it has not written", () => {
   assertEquals(turn(node, publishes), { wrote: false, decided: true });
   assertEquals(node.store.isFailed(batch), false);
 });
+
+Deno.test("FileStore writes a batch with a message that stays, although an older one goes in it", () => {
+  let node = new PagedNode(new MemoryDisk());
+  node.queue("q");
+  node.t.publish("q", "1", PERSISTENT);
+  node.settle();
+  assertEquals(node.t.get(node.find("q"), new TestChannel(), true)?.body, "1");
+  node.t.publish("q", "2", PERSISTENT);
+  node.settle();
+  node = node.crash();
+  assertEquals(node.take("q", 10), [2]);
+});

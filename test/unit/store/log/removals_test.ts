@@ -30,9 +30,12 @@ Deno.test("Removals.add() removes one file after the other, none within the turn
 
 Deno.test("Removals.add() removes a file once", () => {
   const { disk, made, removals, failed } = start(1);
+  let removeCount = 0;
+  disk.onOperation = ({ kind }) => void (kind === "remove" && removeCount++);
   removals.add(made[0]!);
   removals.add(made[0]!);
   disk.finishAll();
+  assertEquals(removeCount, 1);
   assertEquals(disk.pendingCount, 0);
   assertEquals(failed, []);
 });
