@@ -2,6 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { ByteWriter } from "../../../../src/lib/byte_writer.ts";
+import { DiskError } from "../../../../src/store/file_system.ts";
 import { Arena } from "../../../../src/store/arena.ts";
 import type { DataFiles } from "../../../../src/store/log/data_files.ts";
 import { PageLoader, type PageLoaderParts } from "../../../../src/store/log/page_loader.ts";
@@ -9,6 +10,7 @@ import { PageWriter } from "../../../../src/store/log/page_writer.ts";
 import {
   emptyPagedMessage,
   Page,
+  PAGE_LOADING,
   PAGE_STORED,
   type PageOwner,
 } from "../../../../src/store/page.ts";
@@ -78,4 +80,35 @@ Deno.test("PageLoader.load() takes no page with other messages than its place sa
 Deno.test("PageLoader.load() takes no page of another queue with the same positions", () => {
   const wrong = "page at byte 64 of segment-1: of another queue";
   assertEquals(problemOf(pageOf([10, 11, 12], 0, QUEUE_ID + 1)), wrong);
+});
+
+Deno.test("PageLoader tells in a later turn of a page whose file cannot be opened, and reads it the next time", () => {
+  const problems: string[] = [];
+  let wakeCount = 0;
+  const files = {
+    get: () => ({ number: 1, name: "segment-1" }),
+    reader() {
+      throw new DiskError("EMFILE", "segment-1");
+    },
+  };
+  const loader = new PageLoader({
+    files: files as unknown as DataFiles,
+    seed: SEED,
+    wake: () => wakeCount++,
+    failed: (what: string, error: Error) => problems.push(`${what}: ${error.message}`),
+  } as unknown as PageLoaderParts);
+  const place = { file: 1, offset: 64, byteLength: 80, indexEnd: 0, first: 10, last: 12, count: 3 };
+  const rest = { bodyBytes: 0, expiryMinMs: Infinity, delays: null };
+  const held = { count: 3, bodyBytes: 0, hasTransient: false };
+  const page = new Page({ queueId: QUEUE_ID } as PageOwner, { ...place, ...rest }, held);
+  const told: string[] = [];
+  for (let times = 1; times <= 2; times++) {
+    page.waiter = { readArrived() {}, readFailed: ({ message }) => told.push(message) };
+    loader.load(page, false);
+    assertEquals([told.length, wakeCount, page.state], [times - 1, times, PAGE_LOADING]);
+    loader.step();
+    assertEquals([told.length, page.state], [times, PAGE_STORED]);
+  }
+  const text = "page at byte 64 of segment-1: EMFILE: segment-1";
+  assertEquals([told[0], problems[0]], [text, `read a page: ${text}`]);
 });
