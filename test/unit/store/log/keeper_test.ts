@@ -6,6 +6,7 @@ import type { StoreSizes } from "../../../../src/store/log/sizes.ts";
 import { openStore } from "../../../support/disk_store.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
+import { PagedNode, range } from "../support/paged_node.ts";
 
 function start(
   disk: MemoryDisk,
@@ -133,4 +134,30 @@ Deno.test("Keeper says that the disk refuses a snapshot, and writes it later", (
   t.turn(60_000);
   assert(comesToRest(t, disk));
   assertEquals(snapshots().length, 1);
+});
+
+Deno.test("Keeper does not repeat at once a move of pages that the disk refuses", () => {
+  const node = new PagedNode(new MemoryDisk(), { sizes: { moveSlackBytes: 4096 } });
+  const names = ["a", "b", "c", "d"];
+  for (const name of names) node.queue(name);
+  for (let number = 0; number < 400; number++) {
+    for (const name of names) node.publish(name, number, 1);
+  }
+  let writeCount = 0;
+  node.disk.onOperation = ({ kind, path }) => {
+    if (kind === "write" && path.startsWith("segment")) writeCount++;
+  };
+  for (let times = 0; times < 10_000; times++) node.disk.failNext("write", "EIO", "segment-");
+  const fileCount = node.files("segment").length;
+  for (const name of names.slice(1)) assertEquals(node.take(name, 1000), range(0, 400));
+  for (let turns = 0; turns < 300; turns++) {
+    node.t.turn();
+    node.disk.finishAll();
+  }
+  assert(writeCount > 0 && writeCount <= 4 * fileCount, `${writeCount} writes, ${fileCount} files`);
+  node.disk.clearFaults();
+  node.t.turn(60_000);
+  for (let turns = 0; turns < 100; turns++) node.settle();
+  assert(node.files("segment").length < fileCount, `${node.files("segment").length} files`);
+  assertEquals(node.take("a", 1000), range(0, 400));
 });

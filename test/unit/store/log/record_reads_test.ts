@@ -183,3 +183,20 @@ Deno.test("FileStore gives up other records while some that were read ahead wait
   }
   assertLess(node.store.liveBytes, MIB + 20 * BODY_BYTES);
 });
+
+Deno.test("RecordReads reads ahead as ever after a purge of what had been read ahead", () => {
+  const { node, reads } = backlog(300);
+  node.get("q", new TestChannel());
+  node.find("q").purge();
+  node.settle();
+  for (let number = 0; number < 1000; number++) {
+    publish(node, "q", number);
+    node.settle();
+  }
+  reads.count = 0;
+  const channel = new TestChannel();
+  node.t.consume(node.find("q"), channel, { noAck: true });
+  node.settle();
+  assertEquals(channel.seen.map(numberOf), range(0, 1000));
+  assertLess(reads.count, 30);
+});
