@@ -1,6 +1,6 @@
 // The Prometheus page.
 
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertGreater, assertMatch, assertStringIncludes } from "@std/assert";
 import { textField } from "../../../src/amqp/field_value.ts";
 import { CAUSE_REJECT } from "../../../src/broker/retry.ts";
 import { Histogram } from "../../../src/broker/metrics.ts";
@@ -205,4 +205,13 @@ Deno.test("GET metrics shows every bound of a histogram, and how much is at or b
     buckets("reprise_retry_attempts"),
     "1 0, 2 0, 3 0, 4 0, 5 0, 6 0, 8 0, 10 1, 15 1, 20 1, 30 1, 50 1, +Inf 1",
   );
+});
+
+Deno.test("GET metrics has counted nothing of a node that has done nothing", async () => {
+  const { text } = await new TestManagement().request("/metrics");
+  const lines = text.split("\n").filter((line) => /^\w+_(total|count|sum)\b/.test(line));
+  assertGreater(lines.length, 10);
+  // The login of this request.
+  const counted = lines.filter((line) => !line.endsWith(" 0"));
+  assertEquals(counted.filter((line) => !line.includes("auth")), []);
 });

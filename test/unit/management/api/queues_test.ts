@@ -2,6 +2,7 @@
 
 import {
   assertEquals,
+  assertGreater,
   assertGreaterOrEqual,
   assertLess,
   assertLessOrEqual,
@@ -356,4 +357,13 @@ Deno.test("GET queues gives its seat back when the client goes or asks for no bo
     }
   }
   assertEquals((await management.get("/api/queues")).length, 201);
+});
+
+Deno.test("GET queues/:vhost/:queue has counted nothing of a new queue", async () => {
+  const management = new TestManagement();
+  management.test.queue("q");
+  const { message_stats: stats } = await management.get("/api/queues/%2F/q");
+  const counts = Object.entries(stats).filter(([, value]) => typeof value === "number");
+  assertGreater(counts.length, 5);
+  assertEquals(counts.filter(([, value]) => value !== 0), []);
 });

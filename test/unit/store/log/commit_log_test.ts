@@ -4,6 +4,9 @@ import { assertEquals, assertGreater, assertLess } from "@std/assert";
 import { restoreBroker } from "../../../../src/broker/recovery.ts";
 import { Prng } from "../../../../src/lib/prng.ts";
 import { FileStore } from "../../../../src/store/file_store.ts";
+import { CommitLog } from "../../../../src/store/log/commit_log.ts";
+import { DataFiles } from "../../../../src/store/log/data_files.ts";
+import { DEFAULT_SIZES } from "../../../../src/store/log/sizes.ts";
 import { openStore } from "../../../support/disk_store.ts";
 import { type Crash, MemoryDisk } from "../../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
@@ -154,4 +157,44 @@ Deno.test("FileStore.close() fails when one of its files cannot be made safe", a
   const ended = store.close(t.nowMs).then(() => "safe", (error) => error.code);
   disk.finishAll();
   assertEquals([await ended, disk.openCount], ["EIO", 0]);
+});
+
+Deno.test("CommitLog.rotate() begins a file behind what was written, and none behind nothing", () => {
+  const disk = new MemoryDisk();
+  const files = new DataFiles(disk);
+  const nothing = () => {};
+  const log = new CommitLog({
+    files,
+    listener: {
+      wake: nothing,
+      relocated: nothing,
+      failed: nothing,
+      broken: nothing,
+      repaired: nothing,
+    },
+    seed: 1,
+    isSynced: true,
+    openBatch: 1,
+    lastBatch: 0,
+    sizes: DEFAULT_SIZES,
+  });
+  const names = () => files.ofKind("log").map(({ number }) => number);
+  log.rotate(0);
+  log.rotate(0);
+  assertEquals(names(), [1]);
+  log.batch.lastQueueId(1);
+  // An entry of the open batch may name a place in its file.
+  log.rotate(0);
+  assertEquals(names(), [1]);
+  log.commit(0);
+  log.rotate(0);
+  log.rotate(0);
+  assertEquals([names(), log.file.number], [[1, 2], 2]);
+  // The first file stays open until it is safe.
+  assertEquals(disk.openCount, 2);
+  log.wantSync();
+  log.commit(500);
+  disk.finishAll();
+  assertEquals([disk.openCount, log.storedBatch], [1, 2]);
+  log.abandon();
 });
