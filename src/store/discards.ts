@@ -25,9 +25,8 @@ export class Discards {
   /** Takes messages whose records the queue is to release, and returns how many they are. */
   add(taken: TakenMessages, queueId: number): number {
     const { messageCount } = taken;
-    if (messageCount > 0) this.#waiting.push({ taken, queueId });
     // Without messages there may still be empty chunks to give back.
-    else while (taken.releaseSome(this.#perStep, () => {}));
+    this.#waiting.push({ taken, queueId });
     return messageCount;
   }
 

@@ -42,7 +42,6 @@ export class TakenLane implements TakenMessages {
       chunk.draft = null;
       if (chunk.page !== null) chunk.page.state = PAGE_GONE;
       if (chunk.aheadBytes > 0) this.#pages!.aheadBytes -= chunk.aheadBytes;
-      chunk.aheadBytes = 0;
     }
   }
 

@@ -73,10 +73,10 @@ export class LogReplay implements Replay {
   #cut: Cut | null = null;
   readonly #safeBatch: number;
   /**
-   * The last batch that any batch says is safe; -1 until it is looked for, when the chain is
+   * The last batch that any batch says is safe; null until it is looked for, when the chain is
    * broken.
    */
-  #lastSafe = -1;
+  #lastSafe: number | null = null;
   /**
    * Torn ends of files. They are damage only where a batch is missing. A log that went on in a
    * fresh file leaves a torn end too, and then the next batch follows in the next file.
@@ -166,15 +166,15 @@ export class LogReplay implements Replay {
   }
 
   #findLastSafe(): number {
-    if (this.#lastSafe >= 0) return this.#lastSafe;
-    this.#lastSafe = this.#safeBatch;
+    if (this.#lastSafe !== null) return this.#lastSafe;
+    let lastSafe = this.#safeBatch;
     for (const log of this.#logs) {
       scanBatches(this.#files, log, this.#seed, (_, batch) => {
-        this.#lastSafe = Math.max(this.#lastSafe, batch.safe);
+        lastSafe = Math.max(lastSafe, batch.safe);
         return true;
       });
     }
-    return this.#lastSafe;
+    return this.#lastSafe = lastSafe;
   }
 
   #missing(file: DataFile, offset: number, hole: { gapBytes: number; next: number }): void {

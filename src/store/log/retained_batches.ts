@@ -121,17 +121,17 @@ export class RetainedBatches {
 
   /** Is told that all batches are at the end of `file`, one behind the other. */
   moveTo(file: DataFile, relocated: OnRelocated): void {
-    let from = { file: 0, offset: 0, byteCount: 0 };
+    let from: LogRange | null = null;
     let toOffset = 0;
     const tell = (): void => {
-      if (from.byteCount > 0) relocated(from, { file: file.number, offset: toOffset });
+      if (from !== null) relocated(from, { file: file.number, offset: toOffset });
     };
     for (const batch of this.#batches) {
       // `relocated` goes through all records, so batches that lay side by side are given as one
       // range.
-      const isNext = batch.file.number === from.file &&
+      const isNext = batch.file.number === from?.file &&
         batch.offset === from.offset + from.byteCount;
-      if (!isNext) {
+      if (from === null || !isNext) {
         tell();
         from = { file: batch.file.number, offset: batch.offset, byteCount: 0 };
         toOffset = file.byteLength;

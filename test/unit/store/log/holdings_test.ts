@@ -97,3 +97,14 @@ Deno.test("Holdings.find() finds no queue that has left a record of many, the la
   }
   assertEquals(holdings.count, count - 4);
 });
+
+Deno.test("Holdings.place() takes a reference far behind all that have a place", () => {
+  const holdings = new Holdings();
+  holdings.place(100_000, 7, 16, 8);
+  holdings.add(100_000, 1, 5);
+  assertEquals([holdings.fileOf(100_000), holdings.offsetOf(100_000)], [7, 16]);
+  assertEquals(holdings.positionOf(holdings.find(100_000, 1)), 5);
+  for (const ref of [1, 50_000, 99_999]) assertEquals(holdings.fileOf(ref), 0);
+  holdings.place(3, 8, 24, 8);
+  assertEquals([holdings.fileOf(3), holdings.fileOf(100_000)], [8, 7]);
+});
