@@ -25,7 +25,7 @@ import type { Repeat, Syntax } from "./syntax.ts";
 /**
  * Most instructions of one program, and most steps at one place of a text. A pattern of the greatest
  * length fits unless it counts repetitions. With a name of 255 characters it is 2.5 million steps,
- * which take some ten milliseconds.
+ * which take some tens of milliseconds.
  */
 export const PROGRAM_SIZE_MAX = 10_000;
 /** Most parts that are compiled, those that need no instruction included. */

@@ -45,10 +45,19 @@ export class LinearPattern {
   /** Whether the pattern matches anywhere in the text. */
   test(text: string): boolean {
     assert(text.length <= TEXT_LENGTH_MAX, "names that are matched with patterns are short");
-    const characters = Array.from(text, (character) => character.codePointAt(0)!);
-    const matcher = new Matcher(this.#program, characters);
+    const matcher = new Matcher(this.#program, codePointsOf(text));
     const matches = matcher.run();
     this.lastSteps = matcher.steps;
     return matches;
   }
+}
+
+function codePointsOf(text: string): number[] {
+  const codePoints: number[] = [];
+  for (let i = 0; i < text.length; i++) {
+    const codePoint = text.codePointAt(i)!;
+    codePoints.push(codePoint);
+    if (codePoint > 0xffff) i++;
+  }
+  return codePoints;
 }

@@ -65,14 +65,17 @@ export class Matcher {
     const last = isAnchored ? 0 : this.#characters.length;
     let matches = false;
     for (let place = 0; place <= last && !matches; place++) {
-      matches = this.#end(start, place) !== NO;
+      matches = this.#end(start, place, true) !== NO;
     }
     if (this.#stack.length > STACK_KEPT) this.#stack.length = 0;
     return matches;
   }
 
-  /** Returns where the first match ends that begins with this instruction at this place. */
-  #end(start: number, from: number): number {
+  /**
+   * Returns where the first match ends that begins with this instruction at this place. `isWhole`
+   * says that a match is the end of everything, so that its way need not be known.
+   */
+  #end(start: number, from: number, isWhole = false): number {
     const { operations, operands, nexts, others, joins, sets } = this.#program;
     const characters = this.#characters;
     const stack = this.#stack;
@@ -91,7 +94,7 @@ export class Matcher {
         if (join >= 0) {
           // It has failed unless this way, which passes it, leads to a match.
           this.#answers[cell] = FAILED;
-          stack.push(NO - cell, place);
+          if (!isWhole) stack.push(NO - cell, place);
         }
         switch (operations[index]) {
           case ACCEPT:

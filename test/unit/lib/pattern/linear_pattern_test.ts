@@ -175,6 +175,7 @@ Deno.test("test() keeps to the first way of an atomic group and of a possessive 
       ["^.*\\R$", "a\r\n", true],
       ["^\\R\\n", "\r\n", false],
       ["^(?:(?>a?)b?)*$", "abba", true],
+      ["^(?:(?>a*)b?){2}c", "aac", true],
     ] as const
   ) {
     assertEquals(new LinearPattern(source).test(text), isMatch, `/${source}/ on ${text}`);
