@@ -182,6 +182,20 @@ Deno.test("test() keeps to the first way of an atomic group and of a possessive 
   }
 });
 
+Deno.test("test() keeps right answers of looks whose loops can take nothing", () => {
+  for (
+    const [source, text, isMatch] of [
+      ["^(?:(?=(?:(?:(?:x?|b?)*|ax?)*|(?:(?:ca)*)*)+d).|x|c)*d", "bacad", true],
+      ["^(?:(?=(?:(?:|a){2,}(?:ca)*)*d)a|x|c)*d", "cadcd", true],
+      ["^(?:(?=(?:(?:c*|x?){2,}|cax?(?:c|ca)+)+d).|x|b)*$", "ccxxd", true],
+      ["^(?:(?=(?:(?:ca|a)*(?:a|ca)+|(?:caca|a*)*)+d).|x|c)*$", "ad", true],
+    ] as const
+  ) {
+    assertEquals(new RegExp(source).test(text), isMatch, source);
+    assertEquals(new LinearPattern(source).test(text), isMatch, `/${source}/ on ${text}`);
+  }
+});
+
 Deno.test("test() takes options within a pattern", () => {
   for (
     const [source, text, isMatch] of [
