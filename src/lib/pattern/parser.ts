@@ -1,223 +1,292 @@
-// Reads a regular expression and builds its program. linear_pattern.ts calls it. It refuses
-// look-around and back references, which cannot be matched in time linear in the text.
+// Reads a regular expression in the language of PCRE, as users of RabbitMQ write it. linear_pattern.ts
+// calls it. It refuses by name what cannot be matched in a bounded number of steps, such as
+// backreferences, and what PCRE refuses in PCRE's words.
 
-import { classEscape, DOT } from "./character_class.ts";
+import { readBracket } from "./bracket.ts";
+import { caseVariants, CharacterSet, type Ranges } from "./character_set.ts";
+import { Cursor } from "./cursor.ts";
+import { readEscape, refuseReference } from "./escapes.ts";
+import { type Flags, type Opening, readOpening } from "./group_opening.ts";
+import { ANYTHING, NO_LINE_FEED, VERTICAL } from "./named_sets.ts";
 import { PatternError } from "./pattern_error.ts";
-import {
-  alternatives,
-  anchor,
-  AT_END,
-  AT_START,
-  AT_WORD_EDGE,
-  type CharacterSet,
-  end,
-  type Piece,
-  repeat,
-  sequence,
-  take,
-} from "./program.ts";
+import { type Anchor, fixedLength, NOTHING, type Syntax } from "./syntax.ts";
 
-const SOURCE_LENGTH_MAX = 1024;
-const DEPTH_MAX = 50;
-const REPEAT_MAX = 1000;
+/**
+ * Longest pattern, in UTF-16 units. The longest ones list names: a hundred names of 80 characters
+ * fit, and compiling a pattern of this length takes a few milliseconds.
+ */
+export const SOURCE_LENGTH_MAX = 8_192;
+/** Deepest nesting of groups: what PCRE takes. The parser and the compiler call themselves so deep. */
+const DEPTH_MAX = 250;
+/** Highest number in a counted repetition: what PCRE takes. The size of the program bounds it too. */
+const COUNT_MAX = 65_535;
 
-const CONTROL_ESCAPES: Readonly<Record<string, number>> = {
-  n: 10,
-  r: 13,
-  t: 9,
-  f: 12,
-  v: 11,
-  "0": 0,
-};
+const ANCHORS: ReadonlyMap<string, Anchor> = new Map([
+  ["A", "text start"],
+  ["G", "text start"],
+  ["b", "word edge"],
+  ["B", "no word edge"],
+  ["z", "text end"],
+  ["Z", "text end or last line break"],
+]);
+const SPACE = /[\t\n\v\f\r ]/;
+const COUNTED = /^\{(\d+)(,(\d*))?\}$/;
 
-/** Compiles `source`; throws {@linkcode PatternError}. */
-export function parsePattern(source: string): Piece {
-  if (source.length > SOURCE_LENGTH_MAX) throw new PatternError("the pattern is too long");
-  return new Parser(source).parse();
+/** How to read a pattern. */
+export interface ParseOptions {
+  /** Whether letters match in either case. */
+  readonly ignoreCase: boolean;
+  /** Texts that stand for `{name}` in the pattern, character by character. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** Reads `source`; throws {@linkcode PatternError}. */
+export function parsePattern(source: string, options: ParseOptions): Syntax {
+  if (source.length > SOURCE_LENGTH_MAX) {
+    const message = `the pattern is longer than ${SOURCE_LENGTH_MAX} characters`;
+    throw new PatternError(message, SOURCE_LENGTH_MAX);
+  }
+  return new Parser(source, options).parse();
 }
 
 class Parser {
-  readonly #characters: readonly string[];
-  #at = 0;
+  readonly #cursor: Cursor;
+  readonly #variables: Readonly<Record<string, string>>;
+  readonly #groupNames = new Set<string>();
+  #flags: Flags;
   #depth = 0;
+  #groupCount = 0;
+  /** Whether the characters stand between \Q and \E, where none has a meaning. */
+  #isQuoted = false;
 
-  constructor(source: string) {
-    this.#characters = [...source];
+  constructor(source: string, { ignoreCase, variables }: ParseOptions) {
+    this.#cursor = new Cursor(source);
+    this.#variables = variables;
+    this.#flags = {
+      ignoresCase: ignoreCase,
+      isMultiline: false,
+      dotTakesAll: false,
+      skipsSpace: false,
+      isUngreedy: false,
+      repeatsNames: false,
+    };
   }
 
-  parse(): Piece {
-    const piece = this.#choice();
-    if (this.#at < this.#characters.length) throw new PatternError("unmatched )");
-    return sequence([piece, end()]);
+  parse(): Syntax {
+    const syntax = this.#choice();
+    if (!this.#cursor.isAtEnd) this.#cursor.fail("unmatched parentheses");
+    return syntax;
   }
 
-  #peek(): string | undefined {
-    return this.#characters[this.#at];
-  }
-
-  #next(): string {
-    const character = this.#characters[this.#at++];
-    if (character === undefined) throw new PatternError("the pattern ends too early");
-    return character;
-  }
-
-  #skip(text: string): boolean {
-    if (!text.startsWith(this.#peek() ?? "\0")) return false;
-    const found = this.#characters.slice(this.#at, this.#at + text.length).join("");
-    if (found !== text) return false;
-    this.#at += text.length;
-    return true;
-  }
-
-  #choice(): Piece {
+  #choice(): Syntax {
     const branches = [this.#branch()];
-    while (this.#skip("|")) branches.push(this.#branch());
-    return alternatives(branches);
+    while (this.#cursor.takeText("|")) branches.push(this.#branch());
+    return branches.length === 1 ? branches[0]! : { kind: "choice", branches };
   }
 
-  #branch(): Piece {
-    const pieces: Piece[] = [];
-    for (let next = this.#peek(); next !== undefined; next = this.#peek()) {
-      if (next === "|" || next === ")") break;
-      pieces.push(this.#quantified());
+  #branch(): Syntax {
+    const parts: Syntax[] = [];
+    for (;;) {
+      this.#skipIgnored();
+      if (!this.#isQuoted && /^[|)]?$/.test(this.#cursor.peek())) break;
+      if (this.#cursor.isAtEnd) break;
+      parts.push(this.#part());
     }
-    return sequence(pieces);
+    return parts.length === 1 ? parts[0]! : { kind: "sequence", parts };
   }
 
-  #quantified(): Piece {
-    let piece = this.#atom();
-    for (let bounds = this.#bounds(); bounds !== null; bounds = this.#bounds()) {
-      piece = repeat(piece, bounds[0], bounds[1]);
-      // Lazy and possessive quantifiers change what is captured, not whether there is a match.
-      if (!this.#skip("?")) this.#skip("+");
+  /** Takes \Q, \E and comments; and space, where it has no meaning. */
+  #skipIgnored(): void {
+    const cursor = this.#cursor;
+    for (;;) {
+      if (cursor.takeText("\\E")) this.#isQuoted = false;
+      else if (this.#isQuoted) return;
+      else if (cursor.takeText("\\Q")) this.#isQuoted = true;
+      else if (cursor.takeText("(?#")) {
+        cursor.takeWhile(/[^)]/);
+        if (!cursor.takeText(")")) cursor.fail("missing ) after comment");
+      } else if (!this.#flags.skipsSpace) return;
+      else if (cursor.peek() === "#") cursor.takeWhile(/[^\n]/);
+      else if (cursor.takeWhile(SPACE) === "") return;
     }
-    return piece;
+  }
+
+  /** Reads one part with its quantifier. */
+  #part(): Syntax {
+    if (this.#isQuoted) return this.#quantified(this.#quoted());
+    const anchor = this.#anchor();
+    // PCRE repeats no place, only what may take characters.
+    if (anchor !== undefined) return anchor;
+    if (this.#cursor.peek() === "(") {
+      const group = this.#group();
+      return group.isRepeatable ? this.#quantified(group.syntax) : group.syntax;
+    }
+    return this.#quantified(this.#atom());
+  }
+
+  #quoted(): Syntax {
+    return this.#variable() ?? this.#single(this.#cursor.take().codePointAt(0)!);
+  }
+
+  #anchor(): Syntax | undefined {
+    const cursor = this.#cursor;
+    const next = cursor.peek();
+    let anchor: Anchor | undefined;
+    if (next === "^") anchor = this.#flags.isMultiline ? "line start" : "text start";
+    else if (next === "$") {
+      anchor = this.#flags.isMultiline ? "line end" : "text end or last line break";
+    } else if (next === "\\") anchor = ANCHORS.get(cursor.peek(1));
+    if (anchor === undefined) return undefined;
+    cursor.goTo(cursor.at + (next === "\\" ? 2 : 1));
+    return { kind: "anchor", anchor };
+  }
+
+  #quantified(body: Syntax): Syntax {
+    this.#skipIgnored();
+    const bounds = this.#isQuoted ? null : this.#bounds();
+    if (bounds === null) return body;
+    const [min, max] = bounds;
+    const repeat = { kind: "repeat", body, min, max } as const;
+    if (this.#cursor.takeText("+")) return { kind: "atomic", body: { ...repeat, isLazy: false } };
+    return { ...repeat, isLazy: this.#cursor.takeText("?") !== this.#flags.isUngreedy };
   }
 
   #bounds(): [number, number] | null {
-    if (this.#skip("*")) return [0, Infinity];
-    if (this.#skip("+")) return [1, Infinity];
-    if (this.#skip("?")) return [0, 1];
-    const rest = this.#characters.slice(this.#at, this.#at + 12).join("");
-    const counted = /^\{(\d{1,4})(,(\d{0,4}))?\}/.exec(rest);
-    if (counted === null) return null;
-    this.#at += counted[0].length;
+    const cursor = this.#cursor;
+    if (cursor.takeText("*")) return [0, Infinity];
+    if (cursor.takeText("+")) return [1, Infinity];
+    if (cursor.takeText("?")) return [0, 1];
+    const start = cursor.at;
+    const text = cursor.takeWhile(/[{\d,]/) + cursor.take();
+    const counted = COUNTED.exec(text);
+    if (counted === null) {
+      cursor.goTo(start);
+      return null;
+    }
     const min = Number(counted[1]);
     const max = counted[2] === undefined ? min : counted[3] === "" ? Infinity : Number(counted[3]);
-    const isUsable = min <= max && min <= REPEAT_MAX && (max <= REPEAT_MAX || max === Infinity);
-    if (!isUsable) throw new PatternError(`repetition ${counted[0]} is out of range`);
+    const last = cursor.at - 1;
+    if (min > COUNT_MAX || (max > COUNT_MAX && max !== Infinity)) {
+      cursor.fail("number too big in {} quantifier", last);
+    }
+    if (min > max) cursor.fail("numbers out of order in {} quantifier", last);
     return [min, max];
   }
 
-  #atom(): Piece {
-    const character = this.#next();
-    switch (character) {
-      case "(":
-        return this.#group();
-      case "[":
-        return take(this.#class());
-      case ".":
-        return take(DOT);
-      case "^":
-        return anchor(AT_START);
-      case "$":
-        return anchor(AT_END);
-      case "\\":
-        return this.#escape();
-      case "*":
-      case "+":
-      case "?":
-        throw new PatternError(`nothing to repeat before ${character}`);
-      default:
-        return take(single(character.codePointAt(0)!));
+  #atom(): Syntax {
+    const cursor = this.#cursor;
+    const start = cursor.at;
+    if (this.#bounds() !== null) cursor.fail("nothing to repeat", cursor.at - 1);
+    const variable = this.#variable();
+    if (variable !== undefined) return variable;
+    cursor.goTo(start);
+    const character = cursor.take();
+    if (character === "[") return set(readBracket(cursor, this.#flags.ignoresCase));
+    if (character === ".") return ranges(this.#flags.dotTakesAll ? ANYTHING : NO_LINE_FEED);
+    if (character === "\\") return this.#escape();
+    return this.#single(character.codePointAt(0)!);
+  }
+
+  /** Reads `{name}`, if it is one of the variables. */
+  #variable(): Syntax | undefined {
+    const cursor = this.#cursor;
+    if (cursor.peek() !== "{") return undefined;
+    for (const [name, value] of Object.entries(this.#variables)) {
+      if (!cursor.takeText(`{${name}}`)) continue;
+      const parts = Array.from(value, (character) => this.#single(character.codePointAt(0)!));
+      return { kind: "sequence", parts };
     }
+    return undefined;
   }
 
-  #group(): Piece {
-    if (++this.#depth > DEPTH_MAX) throw new PatternError("groups are nested too deep");
-    const isPlain = this.#skip("?:") || this.#peek() !== "?";
-    if (!isPlain) throw new PatternError("look-around and inline options are not supported");
-    const piece = this.#choice();
-    if (!this.#skip(")")) throw new PatternError("missing )");
+  #escape(): Syntax {
+    const cursor = this.#cursor;
+    refuseReference(cursor, this.#groupCount);
+    // Where a match begins does not matter to whether there is one.
+    if (cursor.takeText("K")) return NOTHING;
+    if (cursor.takeText("R")) return lineBreak();
+    if (cursor.peek() === "N" && cursor.peek(1) !== "{") {
+      cursor.take();
+      return ranges(NO_LINE_FEED);
+    }
+    if (cursor.peek() === "N") {
+      cursor.fail("PCRE does not support \\L, \\l, \\N{name}, \\U, or \\u");
+    }
+    const member = readEscape(cursor);
+    if (member.kind === "character") return this.#single(member.codePoint);
+    if (member.kind === "ranges") return ranges(member.ranges);
+    return set(new CharacterSet({ ranges: [], properties: [member.property] }));
+  }
+
+  #single(codePoint: number): Syntax {
+    if (!this.#flags.ignoresCase) return { kind: "character", codePoint };
+    return set(new CharacterSet({ ranges: caseVariants(codePoint), ignoresCase: true }));
+  }
+
+  #group(): { syntax: Syntax; isRepeatable: boolean } {
+    const cursor = this.#cursor;
+    const outerFlags = this.#flags;
+    const opening = readOpening(cursor, this.#flags);
+    this.#flags = opening.flags;
+    // Options alone hold up to the end of the group around them.
+    if (opening.kind === "options") return { syntax: NOTHING, isRepeatable: false };
+    this.#count(opening);
+    const body = this.#groupBody(opening);
+    if (!cursor.takeText(")")) cursor.fail("missing )");
     this.#depth--;
-    return piece;
+    this.#flags = outerFlags;
+    return { syntax: body, isRepeatable: true };
   }
 
-  #escape(): Piece {
-    const letter = this.#next();
-    if (letter === "b" || letter === "B") return anchor(AT_WORD_EDGE, letter === "B");
-    if (letter === "A") return anchor(AT_START);
-    if (letter === "z" || letter === "Z") return anchor(AT_END);
-    return take(classEscape(letter) ?? single(this.#escapedCodePoint(letter)));
+  #count({ name, kind }: Opening): void {
+    const cursor = this.#cursor;
+    if (++this.#depth > DEPTH_MAX) cursor.fail("parentheses are too deeply nested");
+    if (kind === "capture") this.#groupCount++;
+    if (name === null) return;
+    if (this.#groupNames.has(name) && !this.#flags.repeatsNames) {
+      cursor.fail("two named subpatterns have the same name", cursor.at - 1);
+    }
+    this.#groupNames.add(name);
   }
 
-  #escapedCodePoint(letter: string): number {
-    const control = CONTROL_ESCAPES[letter];
-    if (control !== undefined) return control;
-    if (letter === "x") return this.#hexadecimal(2);
-    if (letter === "u") return this.#hexadecimal(4);
-    if (/[a-zA-Z0-9]/.test(letter)) throw new PatternError(`\\${letter} is not supported`);
-    return letter.codePointAt(0)!;
+  #groupBody({ kind, isNegated }: Opening): Syntax {
+    if (kind === "behind") return { kind: "look", body: this.#behind(), isNegated };
+    const body = this.#choice();
+    if (kind === "ahead") return { kind: "look", body, isNegated };
+    return kind === "atomic" ? { kind: "atomic", body } : body;
   }
 
-  #hexadecimal(digitCount: number): number {
-    let digits = "";
-    for (let i = 0; i < digitCount; i++) digits += this.#next();
-    if (!/^[0-9a-fA-F]+$/.test(digits)) throw new PatternError("not a hexadecimal number");
-    return Number.parseInt(digits, 16);
-  }
-
-  #class(): CharacterSet {
-    const isNegated = this.#skip("^");
-    const ranges: (readonly [number, number])[] = [];
-    // A closing bracket in first place is a character of the set.
+  /** Reads a look-behind: each of its branches goes back by its own length. */
+  #behind(): Syntax {
+    const branches: Syntax[] = [];
     do {
-      const set = this.#classMember();
-      const isRange = this.#peek() === "-" && this.#characters[this.#at + 1] !== "]";
-      if (!isRange || set.isNegated || set.ranges.length !== 1) {
-        ranges.push(...rangesOf(set));
-        continue;
-      }
-      this.#next();
-      ranges.push(rangeBetween(set, this.#classMember()));
-    } while (this.#peek() !== "]");
-    this.#next();
-    return { ranges, isNegated };
-  }
-
-  #classMember(): CharacterSet {
-    const character = this.#next();
-    if (character !== "\\") return single(character.codePointAt(0)!);
-    const letter = this.#next();
-    if (letter === "b") return single(8);
-    return classEscape(letter) ?? single(this.#escapedCodePoint(letter));
+      const branch = this.#branch();
+      const count = fixedLength(branch);
+      if (count === null) this.#cursor.fail("lookbehind assertion is not fixed length");
+      branches.push({ kind: "sequence", parts: [{ kind: "back", count }, branch] });
+    } while (this.#cursor.takeText("|"));
+    return { kind: "choice", branches };
   }
 }
 
-function single(codePoint: number): CharacterSet {
-  return { ranges: [[codePoint, codePoint]], isNegated: false };
+function set(set: CharacterSet): Syntax {
+  return { kind: "set", set };
 }
 
-function rangeBetween(low: CharacterSet, high: CharacterSet): readonly [number, number] {
-  const from = low.ranges[0]![0];
-  const to = high.ranges[0]?.[0] ?? -1;
-  if (high.isNegated || high.ranges.length !== 1 || to < from) {
-    throw new PatternError("a range of characters is out of order");
-  }
-  return [from, to];
+/** The sets that patterns name by a letter are made once. */
+const SHARED_SETS = new Map<Ranges, Syntax>();
+
+function ranges(ranges: Ranges): Syntax {
+  const known = SHARED_SETS.get(ranges) ?? set(new CharacterSet({ ranges }));
+  SHARED_SETS.set(ranges, known);
+  return known;
 }
 
-const CODE_POINT_MAX = 0x10ffff;
-
-/** Returns the ranges of a set, also of a negated one. */
-function rangesOf({ ranges, isNegated }: CharacterSet): readonly (readonly [number, number])[] {
-  if (!isNegated) return ranges;
-  const gaps: (readonly [number, number])[] = [];
-  let from = 0;
-  for (const [low, high] of [...ranges].sort((a, b) => a[0] - b[0])) {
-    if (low > from) gaps.push([from, low - 1]);
-    from = Math.max(from, high + 1);
-  }
-  if (from <= CODE_POINT_MAX) gaps.push([from, CODE_POINT_MAX]);
-  return gaps;
+/** \R: a line break of two characters is never taken apart. */
+function lineBreak(): Syntax {
+  const pair: Syntax = {
+    kind: "sequence",
+    parts: [{ kind: "character", codePoint: 13 }, { kind: "character", codePoint: 10 }],
+  };
+  return { kind: "atomic", body: { kind: "choice", branches: [pair, ranges(VERTICAL)] } };
 }

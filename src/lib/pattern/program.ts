@@ -1,117 +1,56 @@
-// The instructions of a compiled pattern, and the functions that assemble them. Alternatives are
-// tried side by side, never one after the other. parser.ts builds programs, linear_pattern.ts runs
-// them. The size of a program is bounded, whatever repetitions a person writes.
+// The compiled form of a pattern: a graph of instructions in flat arrays. compiler.ts makes it, and
+// matcher.ts walks it. The graph has no circle of instructions that take no character, so each
+// instruction has one answer at each place of a text.
 
-import { PatternError } from "./pattern_error.ts";
+import type { CharacterSet } from "./character_set.ts";
 
-/** Takes one character that `set` holds. */
-export const TAKE = 0;
-/** Goes on at two places. */
-export const FORK = 1;
-/** Goes on at one other place. */
-export const JUMP = 2;
-/** Holds at the start of the text. */
-export const AT_START = 3;
-/** Holds at the end of the text. */
-export const AT_END = 4;
-/** Holds between a word character and another one; `first` is 1 for the opposite. */
-export const AT_WORD_EDGE = 5;
-/** The text matches. */
-export const MATCH = 6;
+/** The text matches, or the part of the pattern that was asked for. */
+export const ACCEPT = 0;
+/** Takes the character `operand`. */
+export const TAKE = 1;
+/** Takes a character of the set `operand`. */
+export const TAKE_SET = 2;
+/** Goes on at `next` and, if that fails, at `other`. */
+export const FORK = 3;
+/** Goes on if what begins at `operand` matches here. */
+export const LOOK = 4;
+/** Goes on if what begins at `operand` does not match here. */
+export const LOOK_NOT = 5;
+/**
+ * Takes what begins at `operand` in the first way that matches. Goes on at `next`, or at `other` if
+ * nothing was taken.
+ */
+export const ATOMIC = 6;
+/** Goes back by `operand` characters. */
+export const BACK = 7;
+/** Goes on if this is the place number `operand` of {@linkcode ANCHORS}. */
+export const ANCHOR = 8;
 
-/** Inclusive ranges of code points, or all code points outside of them. */
-export interface CharacterSet {
-  readonly ranges: readonly (readonly [number, number])[];
-  readonly isNegated: boolean;
-}
+/** The places that {@linkcode ANCHOR} can ask for. */
+export const ANCHORS = [
+  "text start",
+  "text end",
+  "text end or last line break",
+  "line start",
+  "line end",
+  "word edge",
+  "no word edge",
+] as const;
 
-/** One instruction. The meaning of `first` and `second` depends on the operation. */
-export interface Instruction {
-  readonly operation: number;
-  first: number;
-  second: number;
-  readonly set: CharacterSet | null;
-}
-
-/** A piece of a program whose jumps count from its own start, so that it can be copied. */
-export type Piece = readonly Instruction[];
-
-/** Most instructions of one pattern. */
-export const INSTRUCTIONS_MAX = 2000;
-
-function instruction(operation: number, first = 0, second = 0): Instruction {
-  return { operation, first, second, set: null };
-}
-
-/** Returns a piece that takes one character. */
-export function take(set: CharacterSet): Piece {
-  return [{ operation: TAKE, first: 0, second: 0, set }];
-}
-
-/** Returns a piece that takes no character and tests the place. */
-export function anchor(operation: number, isNegated = false): Piece {
-  return [instruction(operation, isNegated ? 1 : 0)];
-}
-
-/** Returns a piece that ends a match. */
-export function end(): Piece {
-  return [instruction(MATCH)];
-}
-
-/** Returns a piece that is one piece after the other. */
-export function sequence(pieces: readonly Piece[]): Piece {
-  const program: Instruction[] = [];
-  for (const piece of pieces) append(program, piece);
-  return program;
-}
-
-/** Returns a piece that matches any of the pieces. */
-export function alternatives(pieces: readonly Piece[]): Piece {
-  return pieces.reduceRight((rest, piece) => {
-    const program = [instruction(FORK, 1, piece.length + 2)];
-    append(program, piece);
-    program.push(instruction(JUMP, program.length + 1 + rest.length));
-    append(program, rest);
-    return program;
-  });
-}
-
-/** Returns a piece repeated from `min` to `max` times; `max` may be Infinity. */
-export function repeat(piece: Piece, min: number, max: number): Piece {
-  const program: Instruction[] = [];
-  for (let count = 0; count < min; count++) append(program, piece);
-  if (max === Infinity) {
-    const start = program.length;
-    program.push(instruction(FORK, start + 1, start + piece.length + 2));
-    append(program, piece);
-    program.push(instruction(JUMP, start));
-    return program;
-  }
-  // An empty piece repeated is the piece itself. A FORK before each optional copy may leave early.
-  const total = min + (max - min) * (piece.length + 1);
-  if (total > INSTRUCTIONS_MAX) throw tooLong();
-  const finish = program.length + (max - min) * (piece.length + 1);
-  for (let count = min; count < max; count++) {
-    program.push(instruction(FORK, program.length + 1, finish));
-    append(program, piece);
-  }
-  return program;
-}
-
-function append(program: Instruction[], piece: Piece): void {
-  if (program.length + piece.length > INSTRUCTIONS_MAX) throw tooLong();
-  const base = program.length;
-  for (const { operation, first, second, set } of piece) {
-    const moves = operation === FORK || operation === JUMP;
-    program.push({
-      operation,
-      first: moves ? first + base : first,
-      second: operation === FORK ? second + base : second,
-      set,
-    });
-  }
-}
-
-function tooLong(): PatternError {
-  return new PatternError("the pattern is too long when its repetitions are written out");
+/** A compiled pattern. Instruction `i` is described by element `i` of each array. */
+export interface Program {
+  readonly operations: Uint8Array;
+  readonly operands: Int32Array;
+  readonly nexts: Int32Array;
+  readonly others: Int32Array;
+  /**
+   * Numbers the instructions that several others lead to; -1 for the rest. Only at these the matcher
+   * can come by twice, so only these have their answers kept.
+   */
+  readonly joins: Int32Array;
+  readonly joinCount: number;
+  readonly sets: readonly CharacterSet[];
+  readonly start: number;
+  /** The most steps at one place of a text. */
+  readonly stepsPerPlaceMax: number;
 }
