@@ -1,5 +1,6 @@
 // The delayed messages of one queue whose timer has fired, on their way back to the queue. They go back
-// in the order of their wake times; of equal times, the message that was rejected first goes first.
+// in the order of their wake times; of equal times, the message that was rejected first goes first. This
+// order is made here alone.
 // Timers of equal times fire in the order in which they were set, which differs from that order when
 // some were set anew. RetryQueue adds messages while timers fire; Retries takes them.
 

@@ -110,7 +110,7 @@ Deno.test("Scheduler.list() pages a group in due order", () => {
   assertEquals([scheduler.firstDueMs(group), scheduler.lastDueMs(group)], [Infinity, -Infinity]);
 });
 
-Deno.test("Scheduler.runDue() gives a callback's insert its place in the order", () => {
+Deno.test("Scheduler.runDue() fires what a callback inserts after what was popped with it", () => {
   const scheduler = new Scheduler();
   const log: [number, number][] = [];
   const group = scheduler.openGroup((payload, dueMs) => {
@@ -126,7 +126,7 @@ Deno.test("Scheduler.runDue() gives a callback's insert its place in the order",
   scheduler.insert(group, 10, 1);
   scheduler.insert(group, 20, 2);
   assertEquals(scheduler.runDue(20, 100), 6);
-  assertEquals(log, [[1, 10], [11, 5], [14, 12], [10, 15], [2, 20], [12, 20]]);
+  assertEquals(log, [[1, 10], [2, 20], [11, 5], [10, 15], [12, 20], [14, 12]]);
   assertEquals(scheduler.pendingCount, 1);
 });
 
