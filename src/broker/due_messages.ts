@@ -67,12 +67,6 @@ export class DueMessages {
     return true;
   }
 
-  /** Returns up to `limit` rows from `offset` on, in order. */
-  list(offset: number, limit: number): number[] {
-    this.#sort();
-    return this.#rows.slice(this.#next + offset, this.#next + offset + limit);
-  }
-
   /** Forgets all rows. */
   clear(): void {
     this.#rows = [];

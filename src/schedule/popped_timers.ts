@@ -51,19 +51,13 @@ export class PoppedTimers {
     }
   }
 
-  /** Timers of one group in delivery order. */
-  ofGroup(group: number): { payload: number; dueMs: number; handle: number }[] {
-    const { batch } = this;
-    const timers = [];
+  /** Due times of the timers of one group, in delivery order. */
+  ofGroup(group: number): number[] {
+    const duesMs = [];
     for (const index of this.#waiting()) {
-      if (batch.groups[index] !== group) continue;
-      timers.push({
-        payload: batch.payloads[index]!,
-        dueMs: batch.dueMs[index]!,
-        handle: batch.handles[index]!,
-      });
+      if (this.batch.groups[index] === group) duesMs.push(this.batch.dueMs[index]!);
     }
-    return timers;
+    return duesMs;
   }
 
   #drop(index: number): void {

@@ -29,13 +29,6 @@ export interface SchedulerOptions {
   readonly maxMemoryBytes?: number;
 }
 
-/** A timer as `Scheduler.list` shows it. */
-export interface ScheduledTimer {
-  payload: number;
-  dueMs: number;
-  handle: number;
-}
-
 /**
  * Timers of many groups, by due time, and equal ones in the order of insertion. A
  * payload is an unsigned 32-bit number whose meaning only the owner knows.
@@ -98,22 +91,6 @@ export class Scheduler {
   }
 
   /**
-   * Lists the group's timers in due order, from the `offset`-th on. It walks the heap and is for
-   * operators.
-   */
-  list(group: number, offset: number, limit: number): ScheduledTimer[] {
-    const waiting = this.#popped.ofGroup(group);
-    const timers = waiting.slice(offset, offset + limit);
-    const rest = limit - timers.length;
-    if (rest === 0) return timers;
-    const skipped = Math.max(0, offset - waiting.length);
-    for (const { payload, dueMs, handle } of this.#heap.list(group, skipped, rest)) {
-      timers.push({ payload, dueMs, handle });
-    }
-    return timers;
-  }
-
-  /**
    * Returns a time before which nothing is due; Infinity when nothing is pending. Arm the host
    * timer for it.
    */
@@ -126,7 +103,7 @@ export class Scheduler {
   /** Due time of the group's next timer, ms; Infinity when it has none. It may walk the heap. */
   firstDueMs(group: number): number {
     return Math.min(
-      this.#popped.ofGroup(group)[0]?.dueMs ?? Infinity,
+      this.#popped.ofGroup(group)[0] ?? Infinity,
       this.#heap.firstDueMs(group),
     );
   }
@@ -134,7 +111,7 @@ export class Scheduler {
   /** Due time of the group's last timer, ms; -Infinity when it has none. It may walk the heap. */
   lastDueMs(group: number): number {
     const waiting = this.#popped.ofGroup(group);
-    return Math.max(waiting.at(-1)?.dueMs ?? -Infinity, this.#heap.lastDueMs(group));
+    return Math.max(waiting.at(-1) ?? -Infinity, this.#heap.lastDueMs(group));
   }
 
   /**
