@@ -76,23 +76,31 @@ Deno.test("the list of delayed messages is the same after a crash", async () => 
 });
 
 Deno.test("the list of delayed messages is in due order although some expire earlier", async () => {
-  const node = start();
+  let node = start();
   node.queue("q", { ...RETRIES, "x-delayed-retry-jitter": 50 });
-  delay(node, 200);
-  for (let at = 200; at < 400; at += 8) {
-    node.publish("q", at, 8, { expiration: `${20_000 + at}` });
+  for (let at = 0; at < 400; at += 8) {
+    const expiration = at % 16 === 0 ? { expiration: `${20_000 + at}` } : {};
+    node.publish("q", at, 8, { deliveryMode: 2, ...expiration });
     const channel = new TestChannel();
     for (let number = 0; number < 8; number++) node.get("q", channel);
     channel.unacked.reject(0, true, true, REJECT);
     node.t.turn(1);
     node.settle();
   }
-  assertGreater(node.find("q").retries!.delayed.pagedCount, 150);
-  const all = await listed(node, "q", 33);
-  const dues = all.map(({ due }) => due);
-  assertEquals(dues, dues.toSorted((a, b) => a - b));
-  assertEquals(numbersOf(all).toSorted((a, b) => a - b), range(1, 400));
-  assertEquals(all.filter(({ expires }) => expires !== null).length, 200);
+  for (const isAgain of [false, true]) {
+    if (isAgain) node = node.crash();
+    assertGreater(node.find("q").retries!.delayed.pagedCount, 300);
+    const all = await listed(node, "q", 33);
+    const dues = all.map(({ due }) => due);
+    assertEquals(dues, dues.toSorted((a, b) => a - b));
+    assertEquals(numbersOf(all).toSorted((a, b) => a - b), range(1, 400));
+    const early = all.filter(({ expires }) => expires !== null);
+    assertEquals(early.length, 200);
+    assert(early.every(({ due, expires }) => expires! < due));
+    for (const { id } of [early[0]!, early.at(-1)!, all.at(-1)!]) {
+      assertEquals(lookUp(node, "q", parseRetryName(id)!)?.number, parseRetryName(id)!.number);
+    }
+  }
 });
 
 Deno.test("the list of delayed messages misses none that moves between memory and pages meanwhile", async () => {
@@ -114,6 +122,25 @@ Deno.test("the list of delayed messages misses none that moves between memory an
     const all = await listed(node, "q", 100);
     assertEquals(numbersOf(all), range(1, next));
   }
+});
+
+Deno.test("the list of delayed messages follows those that go to pages when it has seen them", async () => {
+  const node = new PagedNode(new MemoryDisk(), {
+    residentBytesMax: 300 * 1024,
+    sizes: { delayedLeadMs: LEAD_MS },
+  });
+  const queue = node.queue("q", RETRIES);
+  delay(node, 80);
+  assertEquals(queue.retries!.delayed.pagedCount, 0);
+  let next = 80;
+  let turns = 0;
+  const list = await answer(node, "q", { page_size: "80" }, () => {
+    // After the second turn the messages have been seen, and are not described yet.
+    if (++turns === 2) assertEquals(queue.retries!.delayed.pagedCount, 0);
+    while (turns > 1 && queue.retries!.delayed.pagedCount < 300) delay(node, 8, (next += 8) - 8);
+  });
+  assertEquals(numbersOf(list.items), range(1, 80));
+  assert(next > 80);
 });
 
 Deno.test("the list of delayed messages leaves out a page that cannot be read", async () => {
@@ -174,6 +201,28 @@ Deno.test("a delayed message that is taken and returned comes back once, also af
     node.t.turn(2 * DELAY_MS);
     node.settle();
     const others = range(0, 400).filter((other) => other !== number - 1);
+    assertEquals(node.take("q", 1000), others);
+  }
+});
+
+Deno.test("a delayed message that is taken has no timer any more", () => {
+  for (const number of [1, 200, 400]) {
+    const node = paged(400);
+    const queue = node.find("q");
+    const name = nameOf(number, node, 1_000_000);
+    const timers = node.t.broker.scheduler.pendingCount;
+    const found = lookUp(node, "q", name)!;
+    const isFromPage = node.t.broker.scheduler.pendingCount > timers;
+    const message = queue.retries!.takeFound(found)!;
+    queue.drop(message.ref, message.position, "acked");
+    if (!isFromPage) assertEquals(node.t.broker.scheduler.pendingCount, timers - 1);
+    // Its row is used again.
+    delay(node, 8, 400);
+    node.t.turn(name.dueMs - node.t.nowMs);
+    node.settle();
+    node.t.turn(2 * DELAY_MS);
+    node.settle();
+    const others = range(0, 408).filter((other) => other !== number - 1);
     assertEquals(node.take("q", 1000), others);
   }
 });
