@@ -311,9 +311,13 @@ export class RetryQueue implements PageSource {
       }, this.#owner);
       this.#counted(1, loaded.bodyBytes[i]!);
       this.#held(row, loaded.endsMs[i]! < loaded.duesMs[i]!);
-      for (const scan of this.scans) scan.arrived(row);
+      if (this.scans.size > 0) this.#tellArrived(row);
       this.#rouse(row, Math.ceil(Math.min(loaded.duesMs[i]!, loaded.endsMs[i]!)));
     }
+  }
+
+  #tellArrived(row: number): void {
+    for (const scan of this.scans) scan.arrived(row);
   }
 
   // A message that should have woken already goes back together with the due messages, not after

@@ -27,7 +27,7 @@ const FIRST_PAGE = { number: 1, size: 100 };
  */
 const DEPTH_MAX = 100_000;
 /** Rows looked at between two checks whether the slice is over. */
-const STEP_ROWS = 1_024;
+const STEP_ROWS = 512;
 const STEP_UNITS = 250;
 
 interface Wanted {
