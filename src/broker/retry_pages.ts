@@ -75,10 +75,15 @@ export class RetryPages {
 
   /** No message of a page that is being read, or is about to be, wakes before this time, ms. */
   get expectedMs(): number {
-    const expectedMs = this.#loading?.delays.wakeMinMs ?? Infinity;
-    const next = this.#stored.at(-1);
-    const isNear = next !== undefined && next.readAtMs <= this.#parts.nowMs();
-    return isNear ? Math.min(expectedMs, next.delays.wakeMinMs) : expectedMs;
+    let expectedMs = this.#loading?.delays.wakeMinMs ?? Infinity;
+    // Pages that somebody wants earlier stand before the one in which messages wake next.
+    for (let index = this.#stored.length - 1; index >= 0; index--) {
+      const { readAtMs, delays } = this.#stored[index]!;
+      if (readAtMs > this.#parts.nowMs()) break;
+      expectedMs = Math.min(expectedMs, delays.wakeMinMs);
+      if (readAtMs > -Infinity) break;
+    }
+    return expectedMs;
   }
 
   /** Adds a page that has been written, or was on disk before the node started. */
@@ -140,7 +145,7 @@ export class RetryPages {
     if (stored === null) return false;
     const others = stored.onEnd;
     stored.onEnd = others === null ? done : () => (others(), done());
-    if (stored === this.#loading) return true;
+    if (stored === this.#loading || stored.readAtMs === -Infinity) return true;
     this.#stored.splice(this.#stored.indexOf(stored), 1);
     stored.readAtMs = -Infinity;
     this.#insert(stored);
@@ -196,7 +201,9 @@ export class RetryPages {
     if (this.#loading !== stored) return;
     this.#loading = null;
     if (hasFailed) {
-      stored.readAtMs = this.#parts.nowMs() + RETRY_MS;
+      const { pages, nowMs } = this.#parts;
+      const againMs = nowMs() + RETRY_MS;
+      stored.readAtMs = Math.max(againMs, stored.delays.wakeMinMs - pages.leadMs);
       this.#insert(stored);
     }
     this.#setTimer();

@@ -37,7 +37,7 @@ export class PagePeek {
   peek(page: Page, visitor: PageVisitor): void {
     const { file: fileNumber, offset, byteLength, indexEnd } = page.place;
     const file = this.#files.get(fileNumber);
-    if (page.state === PAGE_GONE || file === undefined) return visitor.ended();
+    if (isGone(page) || file === undefined) return visitor.ended();
     const wanted = visitor.wantsAddresses ? byteLength : indexEnd;
     try {
       this.#files.reader(file).read(offset, wanted, ({ bytes }) => {
@@ -45,7 +45,8 @@ export class PagePeek {
         const { file, offset: newOffset } = page.place;
         const hasMoved = file !== fileNumber || newOffset !== offset;
         if (bytes === null && hasMoved) return this.peek(page, visitor);
-        if (bytes !== null) this.#show(page, bytes, visitor);
+        // The messages of a page that has gone meanwhile are somewhere else.
+        if (bytes !== null && !isGone(page)) this.#show(page, bytes, visitor);
         visitor.ended();
       });
     } catch (error) {
@@ -93,4 +94,8 @@ export class PagePeek {
       return false;
     }
   }
+}
+
+function isGone(page: Page): boolean {
+  return page.state === PAGE_GONE;
 }

@@ -252,6 +252,26 @@ Deno.test("a delayed message that its timer has taken is not found, nor one unde
   assertEquals(node.take("q", 1), [0]);
 });
 
+Deno.test("a look into a page shows nothing when its messages have come to memory meanwhile", () => {
+  const node = paged(400);
+  const { delayed } = node.find("q").retries!;
+  for (const isFirst of [true, false]) {
+    const page = delayed.pageBetween(0, Infinity, new Set())!;
+    let [seen, ended] = [0, 0];
+    delayed.hurry(page, () => {});
+    if (isFirst) node.t.turn();
+    delayed.peek(page, {
+      wantsAddresses: true,
+      visit: () => seen++,
+      ended: () => ended++,
+    });
+    if (!isFirst) node.t.turn();
+    while (ended === 0 && node.disk.pendingCount > 0) node.disk.finishAt(0);
+    assertEquals([seen, ended], [isFirst ? 0 : page.count, 1]);
+    node.settle();
+  }
+});
+
 Deno.test("a look for a delayed message ends when its queue is purged or its page cannot be read", () => {
   for (let purgeAt = 0; purgeAt < 6; purgeAt++) {
     const node = paged(400);
