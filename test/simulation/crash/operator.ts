@@ -1,11 +1,12 @@
-// An operator who names delayed messages and takes them out before their time: each is found as long as
-// it is delayed, wherever it is, and then comes back at once or is deleted, exactly once. Looks go on over
-// several turns, while everything else goes on.
+// An operator who lists delayed messages, names them and takes them out before their time: each is found
+// as long as it is delayed, wherever it is, and one that is taken comes back at once or is deleted, exactly
+// once. Looks go on over several turns, while everything else goes on.
 
 import type { Queue } from "../../../src/broker/queue.ts";
 import { RetryLookup } from "../../../src/broker/retry_lookup.ts";
 import type { RetryName } from "../../../src/broker/retry_name.ts";
-import { type FoundRetry, SCAN_DONE } from "../../../src/broker/retry_scan.ts";
+import { type FoundRetry, RetryScan, SCAN_DONE } from "../../../src/broker/retry_scan.ts";
+import { PAGE_GONE } from "../../../src/store/page.ts";
 import { emptyView } from "../../../src/store/views.ts";
 import { Violation } from "./ledger.ts";
 import type { SimNode, World } from "./node.ts";
@@ -13,6 +14,14 @@ import type { Dice } from "./plan.ts";
 import { DELAYED, type Row } from "./state.ts";
 
 const LOOKS_MAX = 3;
+const LISTED_MAX = 10_000;
+
+interface List {
+  readonly queue: Queue;
+  /** Numbers of the delays under way when it began, by position. */
+  readonly numbers: ReadonlyMap<number, number>;
+  readonly scan: RetryScan;
+}
 
 interface Look {
   readonly queue: Queue;
@@ -28,6 +37,7 @@ export class Operator {
   readonly #dice: Dice;
   readonly #view = emptyView();
   #looks: Look[] = [];
+  #list: List | null = null;
 
   constructor(world: World, node: SimNode, dice: Dice) {
     this.#world = world;
@@ -39,6 +49,42 @@ export class Operator {
   step(): void {
     this.#looks = this.#looks.filter((look) => !this.#goOn(look));
     if (this.#looks.length < LOOKS_MAX && this.#dice.percent(8)) this.#begin();
+    if (this.#list === null && this.#dice.percent(5)) this.#beginList();
+    if (this.#list !== null) this.#goOnList(this.#list);
+  }
+
+  #beginList(): void {
+    const { ledger } = this.#world;
+    const queues = [...this.#node.t.vhost.queues.values()].filter(({ retries }) =>
+      retries !== null
+    );
+    if (queues.length === 0) return;
+    const queue = this.#dice.pick(queues);
+    const numbers = new Map<number, number>();
+    for (const [position, row] of ledger.live.queues.get(queue.id) ?? []) {
+      if (row.state === DELAYED) numbers.set(position, row.delayNumber);
+    }
+    const scan = new RetryScan(queue.retries!.delayed, { countMax: LISTED_MAX });
+    this.#list = { queue, numbers, scan };
+  }
+
+  #goOnList({ queue, numbers, scan }: List): void {
+    if (scan.step(1 + this.#dice.below(20), () => {}) !== SCAN_DONE) return;
+    this.#list = null;
+    scan.end();
+    const { ledger, plan } = this.#world;
+    if (queue.isDeleted || plan.faults === "reads" || plan.faults === "any") return;
+    const { delayed } = queue.retries!;
+    const there = scan.found.filter((found) =>
+      delayed.isHeld(found) || found.page !== null && found.page.state !== PAGE_GONE
+    );
+    const found = new Set(there.map(({ number }) => number));
+    for (const [position, number] of numbers) {
+      const row = ledger.live.row(queue.id, position);
+      const isDelayed = row?.state === DELAYED && row.delayNumber === number;
+      if (!isDelayed || this.#node.watch.isLeaving(queue.id, position)) continue;
+      if (!found.has(number)) throw new Violation(`${row.key}: delayed, and not listed`);
+    }
   }
 
   #begin(): void {
