@@ -4,13 +4,21 @@
 // when they are due. Nothing here decides how long a message waits or what happens to it then.
 
 import { type Scheduler, SchedulerFullError } from "../schedule/scheduler.ts";
-import type { DelayedPages, LoadedMessages, Page, PageSource, Stretch } from "../store/page.ts";
+import type {
+  DelayedPages,
+  LoadedMessages,
+  Page,
+  PageSource,
+  PageVisitor,
+  Stretch,
+} from "../store/page.ts";
 import type { TakenMessages } from "../store/port.ts";
 import type { Broker } from "./broker.ts";
 import { ColdDelays } from "./cold_delays.ts";
 import type { DelayedMessage, DelayedTable } from "./delayed_table.ts";
 import { DueMessages } from "./due_messages.ts";
 import { RetryPages } from "./retry_pages.ts";
+import type { FoundRetry, RetryScan } from "./retry_scan.ts";
 import { TakenDelays } from "./taken_delays.ts";
 
 // When more messages than this are due, they no longer wait for earlier ones that are being read.
@@ -42,6 +50,8 @@ export class RetryQueue implements PageSource {
   readonly name: string;
   readonly queueId: number;
   readonly #parts: RetryQueueParts;
+  /** Looks for messages that are under way. */
+  readonly scans = new Set<RetryScan>();
   readonly #scheduler: Scheduler;
   readonly #table: DelayedTable;
   readonly #group: number;
@@ -204,31 +214,39 @@ export class RetryQueue implements PageSource {
 
   // --- what the management API shows
 
-  /** Number of messages in pages. Only the times at which they wake are known. */
+  /** The table in which the messages in memory are. */
+  get table(): DelayedTable {
+    return this.#table;
+  }
+
+  /** Number of messages in pages. */
   get pagedCount(): number {
     return this.#pages?.messageCount ?? 0;
   }
 
-  /** Some of the messages in memory, in the order in which they wake. */
-  list(offset: number, limit: number): DelayedMessage[] {
-    const table = this.#table;
-    return this.#rows(offset, limit).map((row) => ({
-      ref: table.refAt(row),
-      position: table.positionAt(row),
-      entry: table.entryAt(row),
-      bodyBytes: table.bodyBytesAt(row),
-      dueMs: table.dueMsAt(row),
-      number: table.numberAt(row),
-    }));
+  /** Whether a message that was found is in memory, in the same row. */
+  isHeld({ row, page, number }: FoundRetry): boolean {
+    return page === null && this.#table.numberAt(row) === number && this.holds(row);
   }
 
-  #rows(offset: number, limit: number): number[] {
-    const rows = this.#due.list(offset, limit);
-    const skipped = Math.max(0, offset - this.#due.count);
-    for (const timer of this.#scheduler.list(this.#group, skipped, limit - rows.length)) {
-      rows.push(timer.payload);
-    }
-    return rows;
+  /** See RetryPages.between. */
+  pageBetween(fromMs: number, untilMs: number, looked: ReadonlySet<Page>): Page | null {
+    return this.#pages === null ? null : this.#pages.between(fromMs, untilMs, looked);
+  }
+
+  /** Shows the messages of a page. */
+  peek(page: Page, visitor: PageVisitor): void {
+    this.#pages!.peek(page, visitor);
+  }
+
+  /** Has a message stay in memory until it is due. */
+  keepInMemory(row: number): void {
+    this.#cold?.remove(row);
+  }
+
+  /** See RetryPages.hurry. */
+  hurry(page: Page, done: () => void): boolean {
+    return this.#pages!.hurry(page, done);
   }
 
   /** When the next message wakes, ms; Infinity when there is none. */
@@ -258,11 +276,20 @@ export class RetryQueue implements PageSource {
   }
 
   #pagedOut(rows: Uint32Array, pages: readonly Page[]): void {
+    for (const scan of this.scans) this.#tellPaged(scan, rows, pages);
     for (const row of rows) {
       this.cancel(row);
       this.take(row);
     }
     for (const page of pages) this.pushPage(page);
+  }
+
+  #tellPaged(scan: RetryScan, rows: Uint32Array, pages: readonly Page[]): void {
+    for (const row of rows) {
+      const position = this.#table.positionAt(row);
+      const page = pages.find(({ place }) => position >= place.first && position <= place.last);
+      scan.paged(this.#table.numberAt(row), page!);
+    }
   }
 
   pushPage(page: Page): void {
@@ -284,8 +311,13 @@ export class RetryQueue implements PageSource {
       }, this.#owner);
       this.#counted(1, loaded.bodyBytes[i]!);
       this.#held(row, loaded.endsMs[i]! < loaded.duesMs[i]!);
+      if (this.scans.size > 0) this.#tellArrived(row);
       this.#rouse(row, Math.ceil(Math.min(loaded.duesMs[i]!, loaded.endsMs[i]!)));
     }
+  }
+
+  #tellArrived(row: number): void {
+    for (const scan of this.scans) scan.arrived(row);
   }
 
   // A message that should have woken already goes back together with the due messages, not after

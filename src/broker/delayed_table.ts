@@ -110,6 +110,18 @@ export class DelayedTable {
     return chunk === undefined ? 0 : chunk.numbers[index & CHUNK_MASK]!;
   }
 
+  /** The message of a row. */
+  messageAt(index: number): DelayedMessage {
+    return {
+      ref: this.refAt(index),
+      position: this.positionAt(index),
+      entry: this.entryAt(index),
+      bodyBytes: this.bodyBytesAt(index),
+      dueMs: this.dueMsAt(index),
+      number: this.numberAt(index),
+    };
+  }
+
   /** Handle of the message's timer. */
   handleAt(index: number): number {
     return this.#chunkOf(index).handles[index & CHUNK_MASK]!;

@@ -1,5 +1,6 @@
 // The delayed messages of one queue whose timer has fired, on their way back to the queue. They go back
-// in the order of their wake times; of equal times, the message that was rejected first goes first.
+// in the order of their wake times; of equal times, the message that was rejected first goes first. This
+// order is made here alone.
 // Timers of equal times fire in the order in which they were set, which differs from that order when
 // some were set anew. RetryQueue adds messages while timers fire; Retries takes them.
 
@@ -64,12 +65,6 @@ export class DueMessages {
     this.#rows.splice(slot, 1);
     this.#wakesMs.splice(slot, 1);
     return true;
-  }
-
-  /** Returns up to `limit` rows from `offset` on, in order. */
-  list(offset: number, limit: number): number[] {
-    this.#sort();
-    return this.#rows.slice(this.#next + offset, this.#next + offset + limit);
   }
 
   /** Forgets all rows. */

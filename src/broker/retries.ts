@@ -11,6 +11,7 @@ import type { DelayedMessage } from "./delayed_table.ts";
 import { retryQueueName } from "./names.ts";
 import type { Queue } from "./queue.ts";
 import { retryDelayMs } from "./retry.ts";
+import type { FoundRetry } from "./retry_scan.ts";
 import type { DelayOwner } from "./unsafe_delays.ts";
 
 const LOG_INTERVAL_MS = 1000;
@@ -111,6 +112,21 @@ export class Retries implements DelayOwner {
       this.#due(row);
     }
     return taken;
+  }
+
+  /**
+   * Takes out a message that was found, before its time; null when it has left meanwhile. Its timer does
+   * not fire any more. Until the caller says what becomes of the message, which must be in the same
+   * turn, a crash brings it back as delayed.
+   */
+  takeFound(found: FoundRetry): DelayedMessage | null {
+    if (!this.delayed.isHeld(found)) return null;
+    const { row } = found;
+    const message = this.#queue.broker.delayedTable.messageAt(row);
+    this.delayed.cancel(row);
+    this.delayed.take(row);
+    this.#queue.touch();
+    return message;
   }
 
   /** Removes all delayed messages; the store releases them. */

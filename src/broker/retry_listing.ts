@@ -1,26 +1,27 @@
-// The delayed messages of a queue as an operator sees them (docs/automatic-retries.md "For operators").
-// Management calls it within a turn; nothing here changes a message or its timer.
+// The delayed messages of a queue as an operator sees them (docs/automatic-retries.md "For operators"),
+// wherever they are. Management calls it within a turn; nothing here changes a message or its timer.
 
 import { decodeText } from "../lib/text.ts";
-import type { RecordView } from "../store/port.ts";
+import type { Page, PeekedMessage } from "../store/page.ts";
+import { ENTRY_COUNT_MASK, type RecordView } from "../store/port.ts";
 import { emptyView } from "../store/views.ts";
-import { ENTRY_COUNT_MASK } from "../store/port.ts";
 import type { Queue } from "./queue.ts";
-import { compareRetries, type FoundRetry, RetryScan } from "./retry_scan.ts";
+import { formatRetryName, type RetryName } from "./retry_name.ts";
+import type { FoundRetry } from "./retry_scan.ts";
 
 /** One delayed message. */
 export interface RetryInfo {
-  /** Number of the delay, which names the message while it is delayed. */
-  readonly id: number;
+  /** Names the message while it is delayed. */
+  readonly id: string;
   /** Broker time at which the message goes back to the queue, ms. */
   readonly dueMs: number;
   /** Deliveries spent so far. */
   readonly attempts: number;
   /** Bytes of its body. */
   readonly bodyBytes: number;
-  /** Null while the record is not in memory. */
+  /** Null when the record cannot be read. */
   readonly exchange: string | null;
-  /** Null while the record is not in memory. */
+  /** Null when the record cannot be read. */
   readonly routingKey: string | null;
   /** Time since the message arrived, ms. */
   readonly ageMs: number;
@@ -28,41 +29,122 @@ export interface RetryInfo {
   readonly expiryMs: number;
 }
 
-/** Returns the first `limit` delayed messages of a queue, the next due first, in a single step. */
-export function listRetries(queue: Queue, limit: number): RetryInfo[] {
-  if (queue.retries === null) return [];
-  const scan = new RetryScan(queue.broker.delayedTable, queue.retries.delayed, limit);
-  while (!scan.step(Infinity));
-  const found = scan.found.sort(compareRetries);
-  return describeRetries(queue, found);
+/** Describes messages that a scan has found, as long as the scan has not ended. */
+export class RetryListing {
+  readonly #queue: Queue;
+  readonly #found: readonly FoundRetry[];
+  readonly #infos: (RetryInfo | null)[];
+  readonly #view = emptyView();
+  readonly #looked = new Set<Page>();
+  readonly #requested = new Set<FoundRetry>();
+  #next = 0;
+
+  constructor(queue: Queue, found: readonly FoundRetry[]) {
+    this.#queue = queue;
+    this.#found = found;
+    this.#infos = found.map(() => null);
+  }
+
+  /** The descriptions. Messages that have left meanwhile, or cannot be read, are omitted. */
+  get infos(): RetryInfo[] {
+    return this.#infos.filter((info) => info !== null);
+  }
+
+  /**
+   * Describes messages until one has to be read first. Returns false then; `resume` is called between
+   * turns when it has been read.
+   */
+  step(resume: () => void): boolean {
+    while (this.#next < this.#found.length) {
+      let isReading = true;
+      let isLater = false;
+      const isDescribed = this.#describeNext(() => {
+        isReading = false;
+        if (isLater) resume();
+      });
+      isLater = true;
+      if (isDescribed) this.#next++;
+      else if (isReading) return false;
+    }
+    return true;
+  }
+
+  // Returns false when the next message is read first, once; `ended` is called then.
+  #describeNext(ended: () => void): boolean {
+    const found = this.#found[this.#next]!;
+    if (this.#infos[this.#next] !== null) return true;
+    if (found.page !== null && !this.#looked.has(found.page)) {
+      this.#read(found.page, ended);
+      return false;
+    }
+    if (!this.#queue.retries!.delayed.isHeld(found)) return true;
+    const { store, delayedTable } = this.#queue.broker;
+    const ref = delayedTable.refAt(found.row);
+    const isResident = store.open(ref, this.#view);
+    if (!isResident && !this.#requested.has(found)) {
+      this.#requested.add(found);
+      store.request(ref, { readArrived: ended, readFailed: ended });
+      return false;
+    }
+    this.#infos[this.#next] = this.#ofRow(found, ref);
+    return true;
+  }
+
+  #read(page: Page, ended: () => void): void {
+    this.#looked.add(page);
+    const wanted = new Map<number, number>();
+    for (const [index, { page: its, number }] of this.#found.entries()) {
+      if (its === page) wanted.set(number, index);
+    }
+    this.#queue.retries!.delayed.peek(page, {
+      wantsAddresses: true,
+      visit: (message) => {
+        const index = wanted.get(message.delayNumber);
+        if (index !== undefined) this.#infos[index] = this.#ofPage(this.#found[index]!, message);
+      },
+      ended,
+    });
+  }
+
+  #ofRow(found: FoundRetry, ref: number): RetryInfo {
+    const { store, delayedTable } = this.#queue.broker;
+    const view = this.#view;
+    store.describe(ref, view);
+    const isResident = store.open(ref, view);
+    return {
+      ...this.#common(found, view.arrivalMs),
+      attempts: delayedTable.entryAt(found.row) & ENTRY_COUNT_MASK,
+      bodyBytes: delayedTable.bodyBytesAt(found.row),
+      ...addressOf(isResident ? view : null),
+      expiryMs: this.#queue.expiryOf(view),
+    };
+  }
+
+  #ofPage(found: FoundRetry, message: PeekedMessage): RetryInfo {
+    const { bytes, addressStart, addressEnd, entry, bodyBytes, endMs } = message;
+    return {
+      ...this.#common(found, message.arrivalMs),
+      attempts: entry & ENTRY_COUNT_MASK,
+      bodyBytes,
+      ...addressOf(bytes === null ? null : { bytes, addressStart, addressEnd }),
+      expiryMs: endMs,
+    };
+  }
+
+  #common(name: RetryName, arrivalMs: number): Pick<RetryInfo, "id" | "dueMs" | "ageMs"> {
+    const ageMs = Math.max(0, Math.floor(this.#queue.broker.nowMs - arrivalMs));
+    return { id: formatRetryName(name), dueMs: name.dueMs, ageMs };
+  }
 }
 
-/** Describes the messages that a scan has found. Messages that have left since are omitted. */
-export function describeRetries(queue: Queue, found: readonly FoundRetry[]): RetryInfo[] {
-  const view = emptyView();
-  const { delayedTable } = queue.broker;
-  return found
-    .filter(({ row, number }) =>
-      queue.retries!.delayed.holds(row) && delayedTable.numberAt(row) === number
-    )
-    .map((retry) => describeRetry(queue, retry, view));
-}
-
-function describeRetry(queue: Queue, retry: FoundRetry, view: RecordView): RetryInfo {
-  const { store, nowMs, delayedTable } = queue.broker;
-  const { row } = retry;
-  const ref = delayedTable.refAt(row);
-  store.describe(ref, view);
-  const isResident = store.open(ref, view);
-  const keyAt = view.addressStart + 1 + (isResident ? view.bytes[view.addressStart]! : 0);
+function addressOf(
+  view: Pick<RecordView, "bytes" | "addressStart" | "addressEnd"> | null,
+): Pick<RetryInfo, "exchange" | "routingKey"> {
+  if (view === null) return { exchange: null, routingKey: null };
+  const { bytes, addressStart, addressEnd } = view;
+  const keyAt = addressStart + 1 + bytes[addressStart]!;
   return {
-    id: retry.number,
-    dueMs: retry.dueMs,
-    attempts: delayedTable.entryAt(row) & ENTRY_COUNT_MASK,
-    bodyBytes: delayedTable.bodyBytesAt(row),
-    exchange: isResident ? decodeText(view.bytes, view.addressStart + 1, keyAt) : null,
-    routingKey: isResident ? decodeText(view.bytes, keyAt + 1, view.addressEnd) : null,
-    ageMs: Math.max(0, Math.floor(nowMs - view.arrivalMs)),
-    expiryMs: queue.expiryOf(view),
+    exchange: decodeText(bytes, addressStart + 1, keyAt),
+    routingKey: decodeText(bytes, keyAt + 1, addressEnd),
   };
 }

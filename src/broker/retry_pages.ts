@@ -2,7 +2,7 @@
 // of them, which has the next page read some time before its first message wakes. A page that cannot be
 // read is tried again later, and no message waits for it. RetryQueue takes the messages that were read.
 
-import type { DelayedPages, Page, PageDelays } from "../store/page.ts";
+import type { DelayedPages, Page, PageDelays, PageVisitor } from "../store/page.ts";
 import type { Timer } from "./timers.ts";
 
 const RETRY_MS = 60_000;
@@ -23,6 +23,10 @@ interface StoredPage {
   readonly delays: PageDelays;
   /** When the page is to be read, broker time in ms. */
   readAtMs: number;
+  /** No message in the page is due after this time, ms; Infinity until somebody has looked. */
+  dueMaxMs: number;
+  /** Called when the page has been read, could not be read or was dropped. */
+  onEnd: (() => void) | null;
 }
 
 /** The pages of one retry queue. */
@@ -71,17 +75,82 @@ export class RetryPages {
 
   /** No message of a page that is being read, or is about to be, wakes before this time, ms. */
   get expectedMs(): number {
-    const expectedMs = this.#loading?.delays.wakeMinMs ?? Infinity;
-    const next = this.#stored.at(-1);
-    const isNear = next !== undefined && next.readAtMs <= this.#parts.nowMs();
-    return isNear ? Math.min(expectedMs, next.delays.wakeMinMs) : expectedMs;
+    let expectedMs = this.#loading?.delays.wakeMinMs ?? Infinity;
+    // Pages that somebody wants earlier stand before the one in which messages wake next.
+    for (let index = this.#stored.length - 1; index >= 0; index--) {
+      const { readAtMs, delays } = this.#stored[index]!;
+      if (readAtMs > this.#parts.nowMs()) break;
+      expectedMs = Math.min(expectedMs, delays.wakeMinMs);
+      if (readAtMs > -Infinity) break;
+    }
+    return expectedMs;
   }
 
   /** Adds a page that has been written, or was on disk before the node started. */
   add(page: Page): void {
     const delays = page.place.delays!;
-    this.#insert({ page, delays, readAtMs: delays.wakeMinMs - this.#parts.pages.leadMs });
+    this.#insert({
+      page,
+      delays,
+      readAtMs: delays.wakeMinMs - this.#parts.pages.leadMs,
+      dueMaxMs: Infinity,
+      onEnd: null,
+    });
     this.#setTimer();
+  }
+
+  /**
+   * Returns a page that may have messages that are due between two times, and is not in `looked`; null
+   * when there is none. Messages are due when they wake, unless they expire earlier. So a page in which
+   * messages wake between the times comes before others, and of these the earliest.
+   */
+  between(fromMs: number, untilMs: number, looked: ReadonlySet<Page>): Page | null {
+    let best: StoredPage | null = null;
+    for (const stored of this.#all()) {
+      const { page, delays, dueMaxMs } = stored;
+      if (delays.wakeMinMs > untilMs || dueMaxMs < fromMs || looked.has(page)) continue;
+      if (best === null || isBefore(delays, best.delays, fromMs)) best = stored;
+    }
+    return best === null ? null : best.page;
+  }
+
+  /** Shows the messages of a page, and remembers when the last of them is due. */
+  peek(page: Page, visitor: PageVisitor): void {
+    let dueMaxMs = -Infinity;
+    this.#parts.pages.peek(page, {
+      wantsAddresses: visitor.wantsAddresses,
+      visit: (message) => {
+        dueMaxMs = Math.max(dueMaxMs, message.dueMs);
+        visitor.visit(message);
+      },
+      ended: () => {
+        const stored = this.#find(page);
+        if (stored !== null && dueMaxMs > 0) stored.dueMaxMs = dueMaxMs;
+        visitor.ended();
+      },
+    });
+  }
+
+  #find(page: Page): StoredPage | null {
+    for (const stored of this.#all()) if (stored.page === page) return stored;
+    return null;
+  }
+
+  /**
+   * Has a page read at the next turn, whatever wakes in it. `done` is called when its messages are in
+   * memory, when it could not be read, or when it was dropped. Returns false when the page has gone.
+   */
+  hurry(page: Page, done: () => void): boolean {
+    const stored = this.#find(page);
+    if (stored === null) return false;
+    const others = stored.onEnd;
+    stored.onEnd = others === null ? done : () => (others(), done());
+    if (stored === this.#loading || stored.readAtMs === -Infinity) return true;
+    this.#stored.splice(this.#stored.indexOf(stored), 1);
+    stored.readAtMs = -Infinity;
+    this.#insert(stored);
+    this.#setTimer();
+    return true;
   }
 
   #insert(stored: StoredPage): void {
@@ -97,10 +166,14 @@ export class RetryPages {
 
   /** Drops every page. */
   clear(): void {
-    for (const { page } of this.#all()) this.#parts.pages.drop(page);
+    const dropped = [...this.#all()];
     this.#stored = [];
     this.#loading = null;
     this.#timer?.stop();
+    for (const stored of dropped) {
+      this.#parts.pages.drop(stored.page);
+      tellEnd(stored);
+    }
   }
 
   #setTimer(): void {
@@ -128,10 +201,25 @@ export class RetryPages {
     if (this.#loading !== stored) return;
     this.#loading = null;
     if (hasFailed) {
-      stored.readAtMs = this.#parts.nowMs() + RETRY_MS;
+      const { pages, nowMs } = this.#parts;
+      const againMs = nowMs() + RETRY_MS;
+      stored.readAtMs = Math.max(againMs, stored.delays.wakeMinMs - pages.leadMs);
       this.#insert(stored);
     }
     this.#setTimer();
     this.#parts.onChange();
+    tellEnd(stored);
   }
+}
+
+function tellEnd(stored: StoredPage): void {
+  const { onEnd } = stored;
+  stored.onEnd = null;
+  onEnd?.();
+}
+
+function isBefore(a: PageDelays, b: PageDelays, fromMs: number): boolean {
+  const isPast = a.wakeMaxMs < fromMs;
+  if (isPast !== b.wakeMaxMs < fromMs) return !isPast;
+  return a.wakeMinMs < b.wakeMinMs;
 }

@@ -29,23 +29,14 @@ export interface SchedulerOptions {
   readonly maxMemoryBytes?: number;
 }
 
-/** A timer as `Scheduler.list` shows it. */
-export interface ScheduledTimer {
-  payload: number;
-  dueMs: number;
-  handle: number;
-}
-
 /**
- * Timers of many groups in one order: by due time, and equal ones in the order of insertion. A
+ * Timers of many groups, by due time, and equal ones in the order of insertion. A
  * payload is an unsigned 32-bit number whose meaning only the owner knows.
  */
 export class Scheduler {
   readonly #heap: TimingHeap;
   readonly #callbacks: (OnDue | undefined)[] = [];
   readonly #popped = new PoppedTimers();
-  /** The earliest due time that callbacks have inserted while popped timers were waiting, ms. */
-  #earliestInsertedMs = Infinity;
 
   constructor(options: SchedulerOptions = {}) {
     this.#heap = new TimingHeap(options);
@@ -78,9 +69,6 @@ export class Scheduler {
     const wholeMs = Math.min(dueMsMax, Math.max(0, Math.ceil(dueMs)));
     const handle = this.#heap.tryInsert(group, wholeMs, payload);
     if (handle < 0) throw insertError(handle);
-    if (wholeMs < this.#earliestInsertedMs && this.#popped.remaining > 0) {
-      this.#earliestInsertedMs = wholeMs;
-    }
     return handle;
   }
 
@@ -103,35 +91,19 @@ export class Scheduler {
   }
 
   /**
-   * Lists the group's timers in due order, from the `offset`-th on. It walks the heap and is for
-   * operators.
-   */
-  list(group: number, offset: number, limit: number): ScheduledTimer[] {
-    const waiting = this.#popped.ofGroup(group);
-    const timers = waiting.slice(offset, offset + limit);
-    const rest = limit - timers.length;
-    if (rest === 0) return timers;
-    const skipped = Math.max(0, offset - waiting.length);
-    for (const { payload, dueMs, handle } of this.#heap.list(group, skipped, rest)) {
-      timers.push({ payload, dueMs, handle });
-    }
-    return timers;
-  }
-
-  /**
    * Returns a time before which nothing is due; Infinity when nothing is pending. Arm the host
    * timer for it.
    */
   nextDueMs(): number {
-    const batch = this.#popped.top();
+    const popped = this.#popped;
     const coreMs = this.#heap.nextDueMs();
-    return batch === undefined ? coreMs : Math.min(coreMs, batch.dueMs[this.#popped.nextIndex()]!);
+    return popped.remaining === 0 ? coreMs : Math.min(coreMs, popped.batch.dueMs[popped.next]!);
   }
 
   /** Due time of the group's next timer, ms; Infinity when it has none. It may walk the heap. */
   firstDueMs(group: number): number {
     return Math.min(
-      this.#popped.ofGroup(group)[0]?.dueMs ?? Infinity,
+      this.#popped.ofGroup(group)[0] ?? Infinity,
       this.#heap.firstDueMs(group),
     );
   }
@@ -139,50 +111,36 @@ export class Scheduler {
   /** Due time of the group's last timer, ms; -Infinity when it has none. It may walk the heap. */
   lastDueMs(group: number): number {
     const waiting = this.#popped.ofGroup(group);
-    return Math.max(waiting.at(-1)?.dueMs ?? -Infinity, this.#heap.lastDueMs(group));
+    return Math.max(waiting.at(-1) ?? -Infinity, this.#heap.lastDueMs(group));
   }
 
   /**
    * Gives every timer due at or before `nowMs` to its group, in order, at most `max`, and returns
-   * how many. A timer that a callback inserts takes its place in that order at once. The work is
-   * bounded: while `nextDueMs() <= nowMs`, call it again.
+   * how many. A timer that a callback inserts may come after later ones that left the core with the
+   * timer of the callback. The work is bounded: while `nextDueMs() <= nowMs`, call it again.
    */
   runDue(nowMs: number, max: number): number {
     const wholeNowMs = Math.floor(nowMs);
+    const popped = this.#popped;
+    const { batch } = popped;
     let fired = 0;
     let idleCalls = 0;
     while (fired < max) {
-      const batch = this.#popped.top();
-      if (batch === undefined) {
-        if (this.#pop(wholeNowMs, max - fired) > 0) continue;
+      if (popped.remaining === 0) {
+        const count = this.#heap.popDue(wholeNowMs, batch, max - fired);
+        popped.begin();
+        if (count > 0) continue;
         if (this.#heap.nextDueMs() > wholeNowMs || ++idleCalls >= idleCallsMax) break;
         continue;
       }
-      const index = this.#popped.nextIndex();
+      const index = popped.next;
       const dueMs = batch.dueMs[index]!;
-      if (this.#earliestInsertedMs < dueMs) {
-        this.#popEarlier(Math.min(wholeNowMs, dueMs - 1), max - fired);
-        continue;
-      }
       if (dueMs > wholeNowMs) break;
-      this.#popped.advance();
+      popped.advance();
       fired++;
       this.#callbacks[groupIndexOf(batch.groups[index]!)]!(batch.payloads[index]!, dueMs);
     }
     return fired;
-  }
-
-  #pop(untilMs: number, wanted: number): number {
-    const batch = this.#popped.borrow();
-    const count = this.#heap.popDue(untilMs, batch, wanted);
-    this.#popped.push(batch);
-    return count;
-  }
-
-  /** Pops the timers that callbacks have inserted in front of the next popped timer. */
-  #popEarlier(untilMs: number, wanted: number): void {
-    this.#pop(untilMs, wanted);
-    this.#earliestInsertedMs = this.#heap.nextDueMs();
   }
 
   #orFull<T>(attempt: () => T): T {

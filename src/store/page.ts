@@ -133,6 +133,32 @@ export function emptyPagedMessage(): PagedMessage {
   return { ref: 0, position: 0, entry: 0, endMs: Infinity, dueMs: 0, delayNumber: 0 };
 }
 
+/** A message of a page as `peek` shows it. */
+export interface PeekedMessage {
+  readonly entry: number;
+  readonly bodyBytes: number;
+  readonly arrivalMs: number;
+  /** The time at which the message expires in its queue, ms; Infinity when it does not. */
+  readonly endMs: number;
+  /** The time at which its delay ends, ms. */
+  readonly dueMs: number;
+  readonly delayNumber: number;
+  /** Bytes in which its address is; null when only the index was asked for, or the rest is damaged. */
+  readonly bytes: Uint8Array | null;
+  readonly addressStart: number;
+  readonly addressEnd: number;
+}
+
+/** Who looks at the messages of a page. */
+export interface PageVisitor {
+  /** Whether the addresses of the messages are wanted. The whole page is read for them. */
+  readonly wantsAddresses: boolean;
+  /** Called for each message in the page. The object is reused. */
+  visit(message: PeekedMessage): void;
+  /** Called at the end, also when the page has gone or cannot be read. */
+  ended(): void;
+}
+
 /**
  * Messages that may be written to pages together. They stay where they are meanwhile. If any of
  * them has left before the pages are safe, the pages do not count.
@@ -201,6 +227,11 @@ export interface DelayedPages extends Pages {
   readonly bodyBytesMax: number;
   /** How long before the first of its messages wakes a page is read, ms. */
   readonly leadMs: number;
+  /**
+   * Shows the messages of a page, which stays where it is. This happens between turns or, when the
+   * file cannot be opened, at once.
+   */
+  peek(page: Page, visitor: PageVisitor): void;
   /** Registers a source that may have messages to write. */
   open(source: PageSource): void;
   close(source: PageSource): void;

@@ -12,12 +12,14 @@ import {
   type PageOwner,
   type PagePlace,
   type PageSource,
+  type PageVisitor,
 } from "../page.ts";
 import type { CommitLog } from "./commit_log.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
 import type { Holdings } from "./holdings.ts";
 import { PageLoader } from "./page_loader.ts";
 import { PageMover } from "./page_mover.ts";
+import { PagePeek } from "./page_peek.ts";
 import { PageSet } from "./page_set.ts";
 import { Pager } from "./pager.ts";
 import { SegmentWriter } from "./segment_writer.ts";
@@ -59,6 +61,7 @@ export class Paging implements LanePages, DelayedPages {
   readonly #retryQueues = new Set<PageSource>();
   readonly #loader: PageLoader;
   readonly #pager: Pager;
+  readonly #peek: PagePeek;
 
   constructor(parts: PagingParts) {
     const { files, options, sizes, emptied, wake, log } = parts;
@@ -70,6 +73,7 @@ export class Paging implements LanePages, DelayedPages {
       options.logger.log("error", `cannot ${what}`, { error: error.message });
     };
     this.pages = new PageSet(files, emptied);
+    this.#peek = new PagePeek(files, parts.seed);
     this.segments = new SegmentWriter({
       files,
       isSynced: options.isSynced,
@@ -130,6 +134,7 @@ export class Paging implements LanePages, DelayedPages {
   /** Ends paging. Work that is under way does not count any more. */
   end(): void {
     this.#loader.close();
+    this.#peek.close();
     this.segments.close();
   }
 
@@ -137,6 +142,10 @@ export class Paging implements LanePages, DelayedPages {
 
   load(page: Page, isAhead: boolean): void {
     this.#loader.load(page, isAhead);
+  }
+
+  peek(page: Page, visitor: PageVisitor): void {
+    this.#peek.peek(page, visitor);
   }
 
   drop(page: Page): void {

@@ -262,7 +262,10 @@ export class SimNode {
       seen++;
       if (isKept(ref)) found.set(`${queue.id}/${position}`, `ready ${entry >>> 0}`);
     });
-    for (const delay of queue.retries?.delayed.list(0, queue.delayedCount) ?? []) {
+    const { delayedTable } = queue.broker;
+    for (let row = 0; queue.retries !== null && row < delayedTable.rowEnd; row++) {
+      if (!queue.retries.delayed.holds(row)) continue;
+      const delay = delayedTable.messageAt(row);
       if (!isKept(delay.ref)) continue;
       const what = `delayed ${delay.entry >>> 0} until ${delay.dueMs}`;
       found.set(`${queue.id}/${delay.position}`, what);

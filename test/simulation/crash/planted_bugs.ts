@@ -5,6 +5,7 @@
 import { Broker } from "../../../src/broker/broker.ts";
 import { DeadLetters } from "../../../src/broker/dead_letters.ts";
 import { RetryPages } from "../../../src/broker/retry_pages.ts";
+import { RetryScan } from "../../../src/broker/retry_scan.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
 import type { DiskError } from "../../../src/store/file_system.ts";
 import { BatchWriter } from "../../../src/store/log/batch_writer.ts";
@@ -76,6 +77,8 @@ const withoutUnpaged = inClass(BatchWriter.prototype, "unpaged", { value: () => 
 
 const overtaking = inClass(RetryPages.prototype, "expectedMs", { get: () => Infinity });
 
+const withoutArrivals = inClass(RetryScan.prototype, "arrived", { value: () => {} });
+
 const undecided = inClass(DeadLetters.prototype, "enter", { value: () => {} });
 
 const withoutDying = inClass(BatchWriter.prototype, "dying", { value: () => {} });
@@ -122,6 +125,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   "names of new files are not synced": withoutNames,
   "pages are read back, but the log does not say so": withoutUnpaged,
   "what is due does not wait for a page with what was due before it": overtaking,
+  "a look for a delayed message does not see what is read meanwhile": withoutArrivals,
   "what was given up and waits is not in the log": undecided,
   "what was given up and waits is counted, but not written": withoutDying,
   "a start forgets what was on its way to the dead-letter exchange": withoutRestoredLetters,

@@ -36,6 +36,8 @@ export class Watch {
   readonly acking: Set<string> = new Set();
   /** and those they have rejected for good. */
   readonly rejecting: Set<string> = new Set();
+  /** Queue and position of what the operator has taken out of its delay to come back at once. */
+  readonly releasing: Set<string> = new Set();
   /** Queue and position of what was given up and has not got to the dead-letter exchange. */
   readonly #leaving: Set<string> = new Set();
   /** What has left a queue in the open batch otherwise than by an ack. */
@@ -239,8 +241,10 @@ export class Watch {
 
   #returned(queueId: number, position: number, _ref: number, newPosition: number): void {
     const row = this.#row(queueId, position, [DELAYED]);
-    if (this.#nowMs < row.dueMs) throw new Violation(`${row.key}: comes back too early`);
-    this.#checkNext(queueId, row);
+    if (!this.releasing.delete(`${queueId}/${position}`)) {
+      if (this.#nowMs < row.dueMs) throw new Violation(`${row.key}: comes back too early`);
+      this.#checkNext(queueId, row);
+    }
     this.#advance(queueId, newPosition);
     this.#parts.ledger.enter({ kind: "returned", queueId, position, newPosition });
   }

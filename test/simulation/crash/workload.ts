@@ -12,6 +12,7 @@ import { table } from "../../support/test_broker.ts";
 import type { SimChannel } from "./channel.ts";
 import { bodyOf } from "./messages.ts";
 import type { SimNode, World } from "./node.ts";
+import { Operator } from "./operator.ts";
 import type { Dice, QueuePlan } from "./plan.ts";
 
 const EXCHANGES = [
@@ -26,11 +27,13 @@ export class Workload {
   readonly #world: World;
   readonly #node: SimNode;
   readonly #dice: Dice;
+  readonly #operator: Operator;
 
   constructor(world: World, node: SimNode, dice: Dice) {
     this.#world = world;
     this.#node = node;
     this.#dice = dice;
+    this.#operator = new Operator(world, node, dice);
   }
 
   /** Makes every queue and exchange of the plan. */
@@ -41,6 +44,7 @@ export class Workload {
 
   /** Does one random thing. */
   step(): void {
+    this.#operator.step();
     const { plan, trace } = this.#world;
     const roll = this.#dice.below(100 + plan.settlePercent);
     try {

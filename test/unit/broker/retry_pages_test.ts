@@ -4,7 +4,14 @@ import { assertEquals } from "@std/assert";
 import { RetryPages } from "../../../src/broker/retry_pages.ts";
 import { Timers } from "../../../src/broker/timers.ts";
 import { Scheduler } from "../../../src/schedule/scheduler.ts";
-import { type DelayedPages, Page, PAGE_GONE } from "../../../src/store/page.ts";
+import {
+  type DelayedPages,
+  Page,
+  PAGE_GONE,
+  PAGE_STORED,
+  type PageVisitor,
+  type PeekedMessage,
+} from "../../../src/store/page.ts";
 
 /** Pages that are read when the test says so. */
 class Scene {
@@ -13,10 +20,16 @@ class Scene {
   readonly reading: Page[] = [];
   changes = 0;
   nowMs = 0;
+  /** Due times in a page that is looked at. */
+  peeked: number[] = [];
   readonly pages = new RetryPages({
     pages: {
       leadMs: 10,
       load: (page: Page) => this.reading.push(page),
+      peek: (_page: Page, visitor: PageVisitor) => {
+        for (const dueMs of this.peeked) visitor.visit({ dueMs } as PeekedMessage);
+        visitor.ended();
+      },
       drop: (page: Page) => page.state = PAGE_GONE,
     } as unknown as DelayedPages,
     makeTimer: (callback) => this.timers.make(callback),
@@ -111,4 +124,52 @@ Deno.test("RetryPages gives up pages that are stored and those that are read", (
   assertEquals(pages.map(({ state }) => state), [PAGE_GONE, PAGE_GONE]);
   scene.finish();
   assertEquals([scene.pages.count, scene.changes, scene.scheduler.pendingCount], [0, 0, 0]);
+});
+
+Deno.test("RetryPages.hurry() has a page read next, and what is due still waits for its own", () => {
+  const scene = new Scene();
+  const [near, far, farther] = [scene.add(100), scene.add(5000), scene.add(900_000)];
+  let done = 0;
+  for (const page of [far, farther, far]) {
+    assertEquals(scene.pages.hurry(page!, () => done++), true);
+  }
+  scene.goTo(95);
+  assertEquals([scene.wakes, scene.pages.expectedMs], [[5000], 100]);
+  scene.finish();
+  assertEquals([done, scene.pages.expectedMs, scene.pages.hurry(far!, () => done++)], [
+    2,
+    100,
+    false,
+  ]);
+  scene.goTo(96);
+  assertEquals([scene.wakes, scene.pages.expectedMs], [[900_000], 100]);
+  scene.finish(new Error("EIO"));
+  scene.goTo(97);
+  assertEquals([done, scene.wakes], [3, [100]]);
+  // The page that could not be read is needed late.
+  scene.finish();
+  scene.goTo(800_000);
+  assertEquals(scene.wakes, []);
+  scene.pages.hurry(farther!, () => done++);
+  scene.pages.clear();
+  assertEquals([done, near!.state, farther!.state], [4, PAGE_STORED, PAGE_GONE]);
+});
+
+Deno.test("RetryPages.between() gives pages that may have messages of a time, the likeliest first", () => {
+  const scene = new Scene();
+  const pages = [scene.add(100), scene.add(300), scene.add(200), scene.add(400)];
+  const looked = new Set<Page>();
+  const order: number[] = [];
+  for (;;) {
+    const page = scene.pages.between(203, 310, looked);
+    if (page === null) break;
+    looked.add(page);
+    order.push(page.place.delays!.wakeMinMs);
+  }
+  // Messages of the first page may be due later than they wake.
+  assertEquals(order, [200, 300, 100]);
+  scene.peeked = [150, 120];
+  scene.pages.peek(pages[0]!, { wantsAddresses: false, visit: () => {}, ended: () => {} });
+  assertEquals(scene.pages.between(151, 199, new Set()), null);
+  assertEquals(scene.pages.between(150, 199, new Set()), pages[0]);
 });

@@ -4,7 +4,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { DelayedTable } from "../../../src/broker/delayed_table.ts";
 import type { RetryQueue } from "../../../src/broker/delayed.ts";
-import { compareRetries, RetryScan } from "../../../src/broker/retry_scan.ts";
+import { compareRetries } from "../../../src/broker/retry_name.ts";
+import { RetryScan, SCAN_DONE } from "../../../src/broker/retry_scan.ts";
 import { Prng } from "../../../src/lib/prng.ts";
 
 const OWNER = 7;
@@ -22,7 +23,12 @@ function table(count: number, seed: number) {
     return row;
   };
   for (let number = 1; number <= count; number++) add(number);
-  const delayed = { holds: (row: number) => all.ownerAt(row) === OWNER } as RetryQueue;
+  const delayed = {
+    table: all,
+    scans: new Set(),
+    holds: (row: number) => all.ownerAt(row) === OWNER,
+    pageBetween: () => null,
+  } as unknown as RetryQueue;
   return { all, dues, delayed, random, add };
 }
 
@@ -30,11 +36,15 @@ Deno.test("step() keeps the earliest messages of its queue, of equal times the f
   for (let seed = 1; seed <= 50; seed++) {
     const { all, dues, delayed, random } = table(random300(seed), seed);
     const countMax = random.nextU32() % 60;
-    const scan = new RetryScan(all, delayed, countMax);
-    while (!scan.step(1 + random.nextU32() % 40));
+    const after = seed % 2 === 0 ? undefined : { dueMs: 20, number: 100 };
+    const until = seed % 3 === 0 ? { dueMs: 40, number: 100 } : undefined;
+    const scan = new RetryScan(delayed, { countMax, after, until });
+    while (scan.step(1 + random.nextU32() % 40, () => {}) !== SCAN_DONE);
     const expected = [...dues.keys()]
-      .map((row) => ({ row, dueMs: all.dueMsAt(row), number: all.numberAt(row) }))
+      .map((row) => ({ row, page: null, dueMs: all.dueMsAt(row), number: all.numberAt(row) }))
       .sort(compareRetries)
+      .filter((one) => after === undefined || compareRetries(one, after) > 0)
+      .filter((one) => until === undefined || compareRetries(one, until) <= 0)
       .slice(0, countMax);
     assertEquals([...scan.found].sort(compareRetries), expected, `seed ${seed}`);
   }
@@ -46,9 +56,9 @@ function random300(seed: number): number {
 
 Deno.test("step() ends although messages come and go between its steps", () => {
   const { all, delayed, add, dues } = table(200, 1);
-  const scan = new RetryScan(all, delayed, 1000);
+  const scan = new RetryScan(delayed, { countMax: 1000 });
   let steps = 0;
-  for (; !scan.step(50); steps++) {
+  for (; scan.step(50, () => {}) !== SCAN_DONE; steps++) {
     const [row] = dues.keys();
     all.remove(row!);
     dues.delete(row!);

@@ -1,19 +1,20 @@
 // What names a delayed message: the same from its reject until it is due, wherever it is meanwhile.
 
 import { assertEquals, assertGreater } from "@std/assert";
-import { listRetries } from "../../../src/broker/retry_listing.ts";
 import { REJECT } from "../../../src/broker/unacked.ts";
 import { MemoryDisk } from "../../support/memory_disk.ts";
 import { TestChannel } from "../../support/test_broker.ts";
+import { listed } from "./support/delayed_list.ts";
 import { PagedNode, range } from "./support/paged_node.ts";
 
 const DELAY_MS = 60_000;
 
-function idsIn(node: PagedNode): number[] {
-  return listRetries(node.find("q"), 1000).map(({ id }) => id);
+// The numbers of the delays, without their due times.
+async function idsIn(node: PagedNode): Promise<number[]> {
+  return (await listed(node, "q")).map(({ id }) => Number(id.split("-")[1]));
 }
 
-Deno.test("listRetries() names a message as before when it was in a page, and after a crash", () => {
+Deno.test("a delayed message is named as before when it was in a page, and after a crash", async () => {
   let node = new PagedNode(new MemoryDisk(), { sizes: { delayedLeadMs: 100 } });
   const args = { "x-delayed-retry-min": DELAY_MS, "x-delayed-retry-multiplier": 1 };
   const { retries } = node.queue("q", args);
@@ -23,7 +24,7 @@ Deno.test("listRetries() names a message as before when it was in a page, and af
     const channel = new TestChannel();
     for (let number = 0; number < 8; number++) node.get("q", channel);
     channel.unacked.reject(0, true, true, REJECT);
-    seen.push(...idsIn(node).filter((id) => !seen.includes(id)));
+    seen.push(...(await idsIn(node)).filter((id) => !seen.includes(id)));
     node.publish("q", first, 8);
     node.t.turn(1);
   }
@@ -34,6 +35,6 @@ Deno.test("listRetries() names a message as before when it was in a page, and af
     const { nextDueMs } = node.find("q").retries!.delayed;
     node.t.turn(nextDueMs - node.t.nowMs - 1);
     node.settle();
-    assertEquals(idsIn(node).slice(0, 16), range(1, 16));
+    assertEquals((await idsIn(node)).slice(0, 16), range(1, 16));
   }
 });

@@ -5,10 +5,6 @@ import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import type { Queue } from "../../../src/broker/queue.ts";
 import { REJECT } from "../../../src/broker/unacked.ts";
 import { longField } from "../../../src/amqp/field_value.ts";
-import type { ManagementContext } from "../../../src/management/context.ts";
-import { ListDesk } from "../../../src/management/list_desk.ts";
-import { Slices } from "../../../src/management/slices.ts";
-import { retriesJson } from "../../../src/management/api/retries.ts";
 import { checkStore } from "../../../src/store/log/folder_check.ts";
 import { ReadOnlyFileSystem } from "../../../src/store/read_only_file_system.ts";
 import { Prng } from "../../../src/lib/prng.ts";
@@ -342,29 +338,6 @@ Deno.test("limits of delayed messages count those in pages", () => {
   node.publish("q", 296, 8);
   rejectAll(node, 8);
   assertEquals([queue.delayedCount, queue.readyCount, metrics.retryOverLimit], [300, 4, 4]);
-});
-
-Deno.test("the list of delayed messages shows those in memory and counts them all", async () => {
-  const node = start();
-  const queue = node.queue("q", RETRIES);
-  delay(node, 0, 400);
-  const shown = 400 - inPages(queue);
-  const pause = () => Promise.resolve();
-  const room = {
-    context: { turn: (run: () => unknown) => run() } as ManagementContext,
-    slices: new Slices(pause),
-    desk: new ListDesk({ pause, nowMs: () => 0 }),
-  };
-  const query = (name: string) => name === "page_size" ? "500" : undefined;
-  const page = await retriesJson(queue, query, room) as {
-    items: { due: number }[];
-    filtered_count: number;
-    total_count: number;
-  };
-  const { items, filtered_count, total_count } = page;
-  assertEquals([items.length, filtered_count, total_count], [shown, shown, 400]);
-  const dues = items.map(({ due }) => due);
-  assertEquals(dues, dues.toSorted((a, b) => a - b));
 });
 
 Deno.test("checkStore() counts delayed messages in pages and reads them", () => {

@@ -91,5 +91,31 @@ Deno.test("GET retries leaves out messages that leave meanwhile, and refuses pag
   const page = await management.get(path);
   assertEquals([page.items, page.total_count], [[], 5]);
   const deep = await management.request(`${path}?page=201&page_size=500`);
-  assertEquals([deep.status, deep.json.reason], [400, "pages reach 100000 messages deep"]);
+  assertEquals([deep.status, deep.json.reason], [
+    400,
+    "pages reach 100000 messages deep; use after to go on behind a message",
+  ]);
+});
+
+Deno.test("GET retries goes on behind a message", async () => {
+  const management = withDelayed(5);
+  const path = "/api/queues/%2F/work/retries?page_size=2";
+  const sizes: number[] = [];
+  let after = "";
+  for (let asked = 0; asked < 4; asked++) {
+    const { items, total_count, filtered_count } = await management.get(path + after);
+    sizes.push(...items.map(({ size }: AnyJson) => size));
+    after = `&after=${items.at(-1)?.id}`;
+    assertEquals([total_count, filtered_count], [5, 5]);
+  }
+  assertEquals(sizes, [1, 2, 3, 4, 5]);
+  const behind = await management.get(`${path}&page=2&after=${management.test.nowMs + 960}-1`);
+  assertEquals(behind.items.map(({ size }: AnyJson) => size), [4, 5]);
+  for (const wrong of ["7", "", "1-", "x-1", "1-2-3"]) {
+    const answer = await management.request(`${path}&after=${wrong}`);
+    assertEquals([answer.status, answer.json.reason], [
+      400,
+      "after must be the id of a delayed message",
+    ]);
+  }
 });
