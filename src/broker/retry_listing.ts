@@ -51,20 +51,13 @@ export class RetryListing {
   }
 
   /**
-   * Describes messages until one has to be read first. Returns false then; `resume` is called between
-   * turns when it has been read.
+   * Describes messages until one has to be read first. Returns false then; `resume` is called when it
+   * has been read: between turns or, when its file cannot be opened, at once.
    */
   step(resume: () => void): boolean {
     while (this.#next < this.#found.length) {
-      let isReading = true;
-      let isLater = false;
-      const isDescribed = this.#describeNext(() => {
-        isReading = false;
-        if (isLater) resume();
-      });
-      isLater = true;
-      if (isDescribed) this.#next++;
-      else if (isReading) return false;
+      if (!this.#describeNext(resume)) return false;
+      this.#next++;
     }
     return true;
   }
@@ -80,13 +73,14 @@ export class RetryListing {
     if (!this.#queue.retries!.delayed.isHeld(found)) return true;
     const { store, delayedTable } = this.#queue.broker;
     const ref = delayedTable.refAt(found.row);
+    store.describe(ref, this.#view);
     const isResident = store.open(ref, this.#view);
     if (!isResident && !this.#requested.has(found)) {
       this.#requested.add(found);
       store.request(ref, { readArrived: ended, readFailed: ended });
       return false;
     }
-    this.#infos[this.#next] = this.#ofRow(found, ref);
+    this.#infos[this.#next] = this.#ofRow(found, isResident);
     return true;
   }
 
@@ -106,11 +100,10 @@ export class RetryListing {
     });
   }
 
-  #ofRow(found: FoundRetry, ref: number): RetryInfo {
-    const { store, delayedTable } = this.#queue.broker;
+  // Describes the message whose record the view shows.
+  #ofRow(found: FoundRetry, isResident: boolean): RetryInfo {
+    const { delayedTable } = this.#queue.broker;
     const view = this.#view;
-    store.describe(ref, view);
-    const isResident = store.open(ref, view);
     return {
       ...this.#common(found, view.arrivalMs),
       attempts: delayedTable.entryAt(found.row) & ENTRY_COUNT_MASK,

@@ -68,7 +68,7 @@ export class RetryScan {
 
   /**
    * Looks at up to `rowsMax` more rows, or at another page. Returns one of `SCAN_*`; `resume` is called
-   * between turns when a page has been read.
+   * when a page has been read: between turns or, when its file cannot be opened, at once.
    */
   step(rowsMax: number, resume: () => void): number {
     if (this.#isReading) return SCAN_READING;
@@ -81,7 +81,7 @@ export class RetryScan {
     const page = this.#nextPage();
     if (page === null) return SCAN_DONE;
     this.#read(page, resume);
-    return this.#isReading ? SCAN_READING : SCAN_MORE;
+    return SCAN_READING;
   }
 
   /** The messages found, in no particular order. */
@@ -124,16 +124,14 @@ export class RetryScan {
   #read(page: Page, resume: () => void): void {
     this.#looked.add(page);
     this.#isReading = true;
-    let isLater = false;
     this.#delayed.peek(page, {
       wantsAddresses: false,
       visit: ({ dueMs, delayNumber }) => this.#offer(dueMs, delayNumber, 0, page),
       ended: () => {
         this.#isReading = false;
-        if (isLater) resume();
+        resume();
       },
     });
-    isLater = true;
   }
 
   #offer(dueMs: number, number: number, row: number, page: Page | null): void {

@@ -162,8 +162,7 @@ export class PageLoader {
       reader.open(bytes);
       if (reader.queueId !== page.owner.queueId) throw new PageFormatError("of another queue");
       reader.checkRecords();
-      while (reader.next()) {
-        if (!page.hasTransient && (row.flags & RECORD_PERSISTENT) === 0) continue;
+      while (reader.nextCounted(page.hasTransient)) {
         const isInside = row.position >= first && row.position <= last;
         const isOfKind = row.delayNumber > 0 === (delays !== null);
         if (!isInside || !isOfKind || taken.count === page.count) {
@@ -178,22 +177,19 @@ export class PageLoader {
     }
   }
 
-  // Returns the message of the row. The parts are the last bytes of a record.
+  // Returns the message of the row.
   #messageOf(bytes: Uint8Array): MessageSource {
-    const { row } = this.#reader;
+    const { row, addressAt, propertiesAt, bodyAt } = this.#reader;
     const message = this.#message;
-    const bodyEnd = row.recordAt + row.recordBytes;
-    const bodyStart = bodyEnd - row.bodyBytes;
-    const propertiesStart = bodyStart - row.propertiesBytes;
     message.address = bytes;
-    message.addressStart = propertiesStart - row.addressBytes;
-    message.addressEnd = propertiesStart;
+    message.addressStart = addressAt;
+    message.addressEnd = propertiesAt;
     message.properties = bytes;
-    message.propertiesStart = propertiesStart;
-    message.propertiesEnd = bodyStart;
+    message.propertiesStart = propertiesAt;
+    message.propertiesEnd = bodyAt;
     message.body = bytes;
-    message.bodyStart = bodyStart;
-    message.bodyEnd = bodyEnd;
+    message.bodyStart = bodyAt;
+    message.bodyEnd = bodyAt + row.bodyBytes;
     message.flags = row.flags;
     message.priority = row.priority;
     message.arrivalMs = row.arrivalMs;

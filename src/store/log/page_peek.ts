@@ -4,7 +4,6 @@
 
 import { DiskError } from "../file_system.ts";
 import { type Page, PAGE_GONE, type PageVisitor, type PeekedMessage } from "../page.ts";
-import { RECORD_PERSISTENT } from "../port.ts";
 import { VarintError } from "../varint.ts";
 import type { DataFiles } from "./data_files.ts";
 import { PageFormatError, PageReader } from "./page_reader.ts";
@@ -68,16 +67,15 @@ export class PagePeek {
       reader.open(bytes);
       if (reader.queueId !== page.owner.queueId) return;
       message.bytes = visitor.wantsAddresses && this.#hasRecords() ? bytes : null;
-      while (reader.next()) {
-        if (!page.hasTransient && (row.flags & RECORD_PERSISTENT) === 0) continue;
+      while (reader.nextCounted(page.hasTransient)) {
         message.entry = row.entry;
         message.bodyBytes = row.bodyBytes;
         message.arrivalMs = row.arrivalMs;
         message.endMs = row.endMs;
         message.dueMs = row.dueMs;
         message.delayNumber = row.delayNumber;
-        message.addressEnd = row.recordAt + row.recordBytes - row.bodyBytes - row.propertiesBytes;
-        message.addressStart = message.addressEnd - row.addressBytes;
+        message.addressStart = reader.addressAt;
+        message.addressEnd = reader.propertiesAt;
         visitor.visit(message);
       }
     } catch (error) {

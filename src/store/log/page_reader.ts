@@ -3,6 +3,7 @@
 
 import { EMPTY_BYTES, readF64, readU32, readU64 } from "../../lib/bytes.ts";
 import { checksum } from "../checksum.ts";
+import { RECORD_PERSISTENT } from "../port.ts";
 import { VarintReader } from "../varint.ts";
 import { unpackEntry } from "./batch_writer.ts";
 import * as format from "./format.ts";
@@ -107,6 +108,34 @@ export class PageReader {
     if (sum !== readU32(bytes, format.PAGE_RECORDS_CHECKSUM_OFFSET)) {
       throw new PageFormatError("records do not check");
     }
+  }
+
+  /** Offset of the body in the page. The parts of a record are its last bytes. */
+  get bodyAt(): number {
+    const { recordAt, recordBytes, bodyBytes } = this.row;
+    return recordAt + recordBytes - bodyBytes;
+  }
+
+  /** Offset of the properties in the page. */
+  get propertiesAt(): number {
+    return this.bodyAt - this.row.propertiesBytes;
+  }
+
+  /** Offset of the address in the page. */
+  get addressAt(): number {
+    return this.propertiesAt - this.row.addressBytes;
+  }
+
+  /**
+   * Reads the next row that counts; false when there is none. Transient messages count if
+   * `hasTransient`, which is false for pages that an earlier life of the node has written.
+   * @throws PageFormatError, VarintError
+   */
+  nextCounted(hasTransient: boolean): boolean {
+    while (this.next()) {
+      if (hasTransient || (this.row.flags & RECORD_PERSISTENT) !== 0) return true;
+    }
+    return false;
   }
 
   /** Reads the next row; false when there is none. @throws PageFormatError, VarintError */

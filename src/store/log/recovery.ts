@@ -10,13 +10,7 @@
 
 import { DiskError } from "../file_system.ts";
 import type { PagePlace } from "../page.ts";
-import {
-  type Death,
-  type DefinitionKind,
-  type Delay,
-  RECORD_PERSISTENT,
-  type RemovalCause,
-} from "../port.ts";
+import { type Death, type DefinitionKind, type Delay, type RemovalCause } from "../port.ts";
 import { VarintError } from "../varint.ts";
 import {
   type BatchPlace,
@@ -307,7 +301,7 @@ export class Recovered implements BatchVisitor {
     if (file === undefined) throw new PageFormatError("the file is missing");
     const reader = this.#pageReader;
     reader.open(this.#files.reader(file).readNow(place.offset, place.indexEnd));
-    while (reader.next()) if ((reader.row.flags & RECORD_PERSISTENT) !== 0) visit(reader.row);
+    while (reader.nextCounted(false)) visit(reader.row);
   }
 
   unpaged(queueId: number, first: number): void {
