@@ -20,7 +20,7 @@ export class SystemLoop implements HostLoop {
     this.#timer = setTimeout(callback, delayMs);
   }
 
-  /** Cancels all timers.. */
+  /** Cancels all timers. */
   disarm(): void {
     clearTimeout(this.#timer);
     clearTimeout(this.#laterTimer);

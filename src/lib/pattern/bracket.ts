@@ -21,8 +21,6 @@ export function readBracket(cursor: Cursor, ignoresCase: boolean): CharacterSet 
 
 class Bracket {
   readonly #cursor: Cursor;
-  /** Whether the characters stand between \Q and \E, where none has a meaning. */
-  #isQuoted = false;
   readonly #ranges: (readonly [number, number])[] = [];
   readonly #properties: Property[] = [];
 
@@ -32,13 +30,13 @@ class Bracket {
 
   read(ignoresCase: boolean): CharacterSet {
     const cursor = this.#cursor;
-    this.#skipQuotes();
-    const isNegated = !this.#isQuoted && cursor.takeText("^");
+    cursor.takeQuotes();
+    const isNegated = !cursor.isQuoted && cursor.takeText("^");
     // A closing bracket in first place is a character of the set.
     do {
       this.#readMember();
-      this.#skipQuotes();
-    } while (this.#isQuoted || cursor.peek() !== "]");
+      cursor.takeQuotes();
+    } while (cursor.isQuoted || cursor.peek() !== "]");
     cursor.take();
     return new CharacterSet({
       ranges: this.#ranges,
@@ -49,24 +47,26 @@ class Bracket {
   }
 
   #readMember(): void {
+    const cursor = this.#cursor;
     const low = this.#member();
-    this.#skipQuotes();
-    const isRange = low.kind === "character" && !this.#isQuoted && this.#cursor.peek() === "-" &&
-      this.#cursor.peek(1) !== "]";
+    cursor.takeQuotes();
+    const isRange = low.kind === "character" && !cursor.isQuoted &&
+      cursor.peek() === "-" &&
+      cursor.peek(1) !== "]";
     if (!isRange) return this.#add(low);
-    this.#cursor.take();
-    this.#skipQuotes();
+    cursor.take();
+    cursor.takeQuotes();
     // The hyphen was the last character after all: \E stood between it and the bracket.
-    if (!this.#isQuoted && this.#cursor.peek() === "]") {
+    if (!cursor.isQuoted && cursor.peek() === "]") {
       this.#add(low);
       return this.#add({ kind: "character", codePoint: 45 });
     }
     const high = this.#member();
     if (high.kind !== "character") {
-      return this.#cursor.fail("invalid range in character class", this.#cursor.at - 1);
+      return cursor.fail("invalid range in character class", cursor.at - 1);
     }
     if (high.codePoint < low.codePoint) {
-      return this.#cursor.fail("range out of order in character class", this.#cursor.at - 1);
+      return cursor.fail("range out of order in character class", cursor.at - 1);
     }
     this.#ranges.push([low.codePoint, high.codePoint]);
   }
@@ -78,15 +78,15 @@ class Bracket {
   }
 
   #member(): Member {
-    this.#skipQuotes();
     const cursor = this.#cursor;
-    if (!this.#isQuoted) {
+    cursor.takeQuotes();
+    if (!cursor.isQuoted) {
       const name = posixName(cursor);
       if (name !== null) return this.#posix(name);
     }
     const character = cursor.take();
     if (character === "") return cursor.fail(MISSING_END);
-    if (character !== "\\" || this.#isQuoted) {
+    if (character !== "\\" || cursor.isQuoted) {
       return { kind: "character", codePoint: character.codePointAt(0)! };
     }
     const letter = cursor.peek();
@@ -107,15 +107,6 @@ class Bracket {
     if (ranges === undefined) return cursor.fail("unknown POSIX class name", start + 2);
     cursor.goTo(start + 4 + name.length);
     return { kind: "ranges", ranges };
-  }
-
-  /** Takes \Q and \E, which may stand anywhere. */
-  #skipQuotes(): void {
-    for (;;) {
-      if (this.#cursor.takeText("\\E")) this.#isQuoted = false;
-      else if (!this.#isQuoted && this.#cursor.takeText("\\Q")) this.#isQuoted = true;
-      else return;
-    }
   }
 }
 

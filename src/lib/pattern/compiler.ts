@@ -10,7 +10,6 @@ import { PatternError } from "./pattern_error.ts";
 import {
   ACCEPT,
   ANCHOR,
-  ANCHORS,
   ATOMIC,
   BACK,
   FORK,
@@ -20,7 +19,7 @@ import {
   TAKE,
   TAKE_SET,
 } from "./program.ts";
-import type { Repeat, Syntax } from "./syntax.ts";
+import { ANCHORS, type Repeat, type Syntax } from "./syntax.ts";
 
 /**
  * Most instructions of one program, and most steps at one place of a text. A pattern of the greatest

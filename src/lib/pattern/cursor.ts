@@ -1,5 +1,5 @@
 // A place in the text of a pattern, and the ways to go on from there. The parser and its parts read
-// through one cursor. It knows nothing of what the characters mean.
+// through one cursor. Of what the characters mean it knows only the quotes, within which none has a meaning.
 
 import { PatternError } from "./pattern_error.ts";
 
@@ -7,6 +7,7 @@ import { PatternError } from "./pattern_error.ts";
 export class Cursor {
   readonly #characters: readonly string[];
   #at = 0;
+  #isQuoted = false;
 
   /** Starts at the beginning of `source`. */
   constructor(source: string) {
@@ -16,6 +17,20 @@ export class Cursor {
   /** The number of characters before this place. */
   get at(): number {
     return this.#at;
+  }
+
+  /** Whether the characters here stand between \Q and \E, where none has a meaning. */
+  get isQuoted(): boolean {
+    return this.#isQuoted;
+  }
+
+  /** Takes \Q and \E, which may stand anywhere. */
+  takeQuotes(): void {
+    for (;;) {
+      if (this.takeText("\\E")) this.#isQuoted = false;
+      else if (!this.#isQuoted && this.takeText("\\Q")) this.#isQuoted = true;
+      else return;
+    }
   }
 
   /** Whether nothing is left. */

@@ -7,7 +7,6 @@ import { isWordCharacter } from "./named_sets.ts";
 import {
   ACCEPT,
   ANCHOR,
-  ANCHORS,
   ATOMIC,
   BACK,
   FORK,
@@ -17,6 +16,7 @@ import {
   TAKE,
   TAKE_SET,
 } from "./program.ts";
+import { ANCHORS } from "./syntax.ts";
 
 /** No way leads from here to a match. */
 const NO = -1;

@@ -2,13 +2,14 @@
 // brackets, by a property of Unicode. Letters and POSIX names know ASCII only, as PCRE's do unless
 // it is told otherwise. The parser uses them.
 
-import { complement, type Property, type Ranges } from "./character_set.ts";
+import { CharacterSet, complement, type Property, type Ranges } from "./character_set.ts";
 
 const DIGIT: Ranges = [[48, 57]];
 const UPPER: Ranges = [[65, 90]];
 const LOWER: Ranges = [[97, 122]];
 const ALPHA: Ranges = [...UPPER, ...LOWER];
 const WORD: Ranges = [...DIGIT, ...ALPHA, [95, 95]];
+const WORD_SET = new CharacterSet({ ranges: WORD });
 const SPACE: Ranges = [[9, 13], [32, 32]];
 /** Line breaks of every kind. */
 export const VERTICAL: Ranges = [[10, 13], [0x85, 0x85], [0x2028, 0x2029]];
@@ -90,6 +91,5 @@ export function namedProperty(name: string, isNegated: boolean): Property | unde
 
 /** Whether a character belongs to words, for `\b`. */
 export function isWordCharacter(codePoint: number): boolean {
-  return (codePoint >= 97 && codePoint <= 122) || (codePoint >= 65 && codePoint <= 90) ||
-    (codePoint >= 48 && codePoint <= 57) || codePoint === 95;
+  return WORD_SET.holds(codePoint);
 }

@@ -56,8 +56,6 @@ class Parser {
   #flags: Flags;
   #depth = 0;
   #groupCount = 0;
-  /** Whether the characters stand between \Q and \E, where none has a meaning. */
-  #isQuoted = false;
 
   constructor(source: string, { ignoreCase, variables }: ParseOptions) {
     this.#cursor = new Cursor(source);
@@ -88,7 +86,7 @@ class Parser {
     const parts: Syntax[] = [];
     for (;;) {
       this.#skipIgnored();
-      if (!this.#isQuoted && /^[|)]?$/.test(this.#cursor.peek())) break;
+      if (!this.#cursor.isQuoted && /^[|)]?$/.test(this.#cursor.peek())) break;
       if (this.#cursor.isAtEnd) break;
       parts.push(this.#part());
     }
@@ -99,10 +97,9 @@ class Parser {
   #skipIgnored(): void {
     const cursor = this.#cursor;
     for (;;) {
-      if (cursor.takeText("\\E")) this.#isQuoted = false;
-      else if (this.#isQuoted) return;
-      else if (cursor.takeText("\\Q")) this.#isQuoted = true;
-      else if (cursor.takeText("(?#")) {
+      cursor.takeQuotes();
+      if (cursor.isQuoted) return;
+      if (cursor.takeText("(?#")) {
         cursor.takeWhile(/[^)]/);
         if (!cursor.takeText(")")) cursor.fail("missing ) after comment");
       } else if (!this.#flags.skipsSpace) return;
@@ -113,7 +110,7 @@ class Parser {
 
   /** Reads one part with its quantifier. */
   #part(): Syntax {
-    if (this.#isQuoted) return this.#quantified(this.#quoted());
+    if (this.#cursor.isQuoted) return this.#quantified(this.#quoted());
     const anchor = this.#anchor();
     // PCRE repeats no place, only what may take characters.
     if (anchor !== undefined) return anchor;
@@ -143,7 +140,7 @@ class Parser {
 
   #quantified(body: Syntax): Syntax {
     this.#skipIgnored();
-    const bounds = this.#isQuoted ? null : this.#bounds();
+    const bounds = this.#cursor.isQuoted ? null : this.#bounds();
     if (bounds === null) return body;
     const [min, max] = bounds;
     const repeat = { kind: "repeat", body, min, max } as const;

@@ -23,19 +23,8 @@ export const LOOK_NOT = 5;
 export const ATOMIC = 6;
 /** Goes back by `operand` characters. */
 export const BACK = 7;
-/** Goes on if this is the place number `operand` of {@linkcode ANCHORS}. */
+/** Goes on if this is the place number `operand` of `ANCHORS` (syntax.ts). */
 export const ANCHOR = 8;
-
-/** The places that {@linkcode ANCHOR} can ask for. */
-export const ANCHORS = [
-  "text start",
-  "text end",
-  "text end or last line break",
-  "line start",
-  "line end",
-  "word edge",
-  "no word edge",
-] as const;
 
 /** A compiled pattern. Instruction `i` is described by element `i` of each array. */
 export interface Program {

@@ -4,14 +4,18 @@
 import type { CharacterSet } from "./character_set.ts";
 
 /** Places that a pattern can ask for without taking a character. */
-export type Anchor =
-  | "text start"
-  | "text end"
-  | "text end or last line break"
-  | "line start"
-  | "line end"
-  | "word edge"
-  | "no word edge";
+export const ANCHORS = [
+  "text start",
+  "text end",
+  "text end or last line break",
+  "line start",
+  "line end",
+  "word edge",
+  "no word edge",
+] as const;
+
+/** One of {@linkcode ANCHORS}. */
+export type Anchor = typeof ANCHORS[number];
 
 /** How often something is repeated. */
 export interface Repeat {
