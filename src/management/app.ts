@@ -10,7 +10,7 @@ import { basicAuth } from "./auth.ts";
 import type { ManagementContext, ManagementEnv, RequestOrigin } from "./context.ts";
 import { metricsText } from "./metrics.ts";
 import { ListDesk } from "./list_desk.ts";
-import { methodNotAllowed, notFound, Problem } from "./problems.ts";
+import { logFailure, methodNotAllowed, notFound, Problem } from "./problems.ts";
 import { PROMETHEUS_TYPE } from "./prometheus_text.ts";
 import { RateBook } from "./rates.ts";
 import { Pace, Slices } from "./slices.ts";
@@ -72,7 +72,7 @@ function refuseOtherMethods(app: Hono<ManagementEnv>): void {
 
 function answerError(error: Error, { broker }: ManagementContext): Response {
   if (error instanceof Problem) return error.response();
-  broker.logger.log("error", "HTTP request failed", { error: error.stack ?? error.message });
+  logFailure(broker.logger, error);
   const body = { error: "internal_error", reason: "Internal Server Error" };
   return Response.json(body, { status: 500 });
 }

@@ -15,7 +15,7 @@ import {
   sortValueAt,
 } from "./list_query.ts";
 import { pacedSort } from "./paced_sort.ts";
-import { badRequest } from "./problems.ts";
+import { badRequest, logFailure } from "./problems.ts";
 import { Pace, type Slices } from "./slices.ts";
 
 type Json = Record<string, unknown>;
@@ -226,7 +226,7 @@ class List<T> {
       pull: (controller) =>
         pull(controller).catch((error: unknown) => {
           seat.leave();
-          context.broker.logger.log("error", "HTTP request failed", { error: String(error) });
+          logFailure(context.broker.logger, error);
           drop();
         }),
       cancel: () => seat.leave(),

@@ -2,6 +2,8 @@
 // status. A handler throws one, and app.ts answers with it. Any other exception is a bug and
 // becomes a 500.
 
+import type { Logger } from "../lib/logger.ts";
+
 /** Statuses of a problem. */
 export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 429 | 503;
 
@@ -31,6 +33,12 @@ export class Problem extends Error {
     const body = { error: this.error, reason: this.message };
     return Response.json(body, { status: this.status, headers: this.headers });
   }
+}
+
+/** Enters an exception that is a bug, of the program and not of the request, into the log. */
+export function logFailure(logger: Logger, error: unknown): void {
+  const text = error instanceof Error ? error.stack ?? error.message : String(error);
+  logger.log("error", "HTTP request failed", { error: text });
 }
 
 /** Returns a 404 in RabbitMQ's words. */
