@@ -1,5 +1,5 @@
 // A place in the text of a pattern, and the ways to go on from there. The parser and its parts read
-// through one cursor. Of what the characters mean it knows only the quotes, within which none has a meaning.
+// through one cursor. Of the characters with a meaning it knows only the quotes \Q and \E.
 
 import { PatternError } from "./pattern_error.ts";
 
