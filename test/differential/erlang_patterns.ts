@@ -1,5 +1,5 @@
 // Asks Erlang's `re`, which RabbitMQ uses for permissions and policies, what a pattern matches.
-// patterns.ts and the recording of answers use it. It needs `erl` and `erlc`.
+// patterns.ts uses it. It needs `erl` and `erlc`.
 
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

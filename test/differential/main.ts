@@ -7,12 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fuzz } from "./fuzz.ts";
+import { option } from "../support/options.ts";
 import { hasRabbitMq } from "./rabbitmq.ts";
-
-function option(name: string, otherwise: string): string {
-  const found = process.argv.find((arg) => arg.startsWith(`--${name}=`));
-  return found?.slice(name.length + 3) ?? otherwise;
-}
 
 if (!hasRabbitMq()) {
   console.log("RabbitMQ is not installed here: apt-get install rabbitmq-server");

@@ -11,16 +11,12 @@ import { join } from "node:path";
 import process from "node:process";
 import { LinearPattern, PatternError } from "../../src/lib/pattern/linear_pattern.ts";
 import { Prng } from "../../src/lib/prng.ts";
+import { option } from "../support/options.ts";
 import { PATTERN_CORPUS } from "../support/pattern_corpus.ts";
 import { RandomPatterns } from "../support/random_patterns.ts";
 import { type Answer, askErlang, askPerl, hasErlang, type Question } from "./erlang_patterns.ts";
 
 const TEXTS_PER_PATTERN = 12;
-
-function option(name: string, otherwise: number): number {
-  const found = process.argv.find((arg) => arg.startsWith(`--${name}=`));
-  return found === undefined ? otherwise : Number(found.slice(name.length + 3));
-}
 
 /** What we say, in Erlang's form; undefined for what is not supported. */
 function ourAnswer({ pattern, texts }: Question): Answer | undefined {
@@ -60,9 +56,9 @@ if (!hasErlang()) {
 }
 const folder = mkdtempSync(join(tmpdir(), "reprise-patterns-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-const random = new Prng(option("seed", 1));
+const random = new Prng(Number(option("seed", "1")));
 const patterns = new RandomPatterns(random, "pcre");
-const questions = Array.from({ length: option("count", 20_000) }, (_, i): Question => ({
+const questions = Array.from({ length: Number(option("count", "20000")) }, (_, i): Question => ({
   pattern: i % 4 === 0 ? patterns.heap() : patterns.pattern(1 + random.nextBelow(4)),
   texts: Array.from({ length: TEXTS_PER_PATTERN }, () => patterns.text()),
 }));

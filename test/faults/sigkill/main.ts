@@ -7,12 +7,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { programCommand, type RuntimeName, RUNTIMES } from "../../../scripts/lib/runtimes.ts";
 import { startBroker } from "../../e2e/support/program.ts";
+import { option } from "../../support/options.ts";
 import { runKills } from "./rounds.ts";
-
-function option(name: string, otherwise: string): string {
-  const found = process.argv.find((arg) => arg.startsWith(`--${name}=`));
-  return found?.slice(name.length + 3) ?? otherwise;
-}
 
 const rounds = Number(option("rounds", "50"));
 const seed = Number(option("seed", "1"));
