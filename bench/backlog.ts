@@ -11,8 +11,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { EMPTY_TABLE } from "../src/amqp/field_value.ts";
-import { Publisher } from "../src/broker/publish.ts";
-import type { Queue } from "../src/broker/queue.ts";
+import { Publisher } from "../src/broker/publish/publisher.ts";
+import type { Queue } from "../src/broker/queue/queue.ts";
 import { folderBytes, FolderNode, messageTo, mib, Taker } from "./folder_node.ts";
 import { StepTimes } from "./steps.ts";
 

@@ -19,8 +19,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { EMPTY_TABLE, type FieldTable, longField } from "../src/amqp/field_value.ts";
 import { DEFAULT_LIMITS } from "../src/broker/limits.ts";
-import { Publisher } from "../src/broker/publish.ts";
-import { CAUSE_REJECT } from "../src/broker/retry.ts";
+import { Publisher } from "../src/broker/publish/publisher.ts";
+import { CAUSE_REJECT } from "../src/broker/retry/rules.ts";
 import { folderBytes, FolderNode, messageTo, mib, Taker } from "./folder_node.ts";
 import { StepTimes } from "./steps.ts";
 

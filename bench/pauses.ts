@@ -25,9 +25,9 @@ import {
   longField,
   textField,
 } from "../src/amqp/field_value.ts";
-import { Publisher } from "../src/broker/publish.ts";
-import type { Queue } from "../src/broker/queue.ts";
-import { CAUSE_CLOSE, CAUSE_REJECT } from "../src/broker/retry.ts";
+import { Publisher } from "../src/broker/publish/publisher.ts";
+import type { Queue } from "../src/broker/queue/queue.ts";
+import { CAUSE_CLOSE, CAUSE_REJECT } from "../src/broker/retry/rules.ts";
 import { programCommand, type RuntimeName, RUNTIMES } from "../scripts/lib/runtimes.ts";
 import { measureBystander } from "./bystander.ts";
 import { FolderNode, messageTo, Taker } from "./folder_node.ts";

@@ -5,7 +5,7 @@
 import { FolderFileSystem, isFolder } from "./runtime/file_system.ts";
 import { folderUser } from "./runtime/folder_lock.ts";
 import { refusal, StorageError } from "./storage.ts";
-import { checkStore, type FolderReport } from "./store/log/folder_check.ts";
+import { checkStore, type FolderReport } from "./store/recovery/folder_check.ts";
 import { ReadOnlyFileSystem } from "./store/read_only_file_system.ts";
 
 /** At most this many damaged places are listed; the others are only counted. */

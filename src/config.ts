@@ -4,7 +4,7 @@
 // values.
 
 import { DEFAULT_LIMITS } from "./broker/limits.ts";
-import { DEFAULT_USER } from "./broker/users.ts";
+import { DEFAULT_USER } from "./broker/access/users.ts";
 import { ConfigError } from "./config/config_error.ts";
 import { applyEnvironment, CONFIG_VARIABLE } from "./config/environment.ts";
 import { applyFile } from "./config/file.ts";

@@ -4,7 +4,7 @@
 import type { Limits } from "./broker/limits.ts";
 import { residentBytesOf } from "./config/memory_split.ts";
 import { Broker } from "./broker/broker.ts";
-import { type UserConfig, Users } from "./broker/users.ts";
+import { type UserConfig, Users } from "./broker/access/users.ts";
 import { BoundedLogger } from "./lib/bounded_logger.ts";
 import type { Logger } from "./lib/logger.ts";
 import { Prng } from "./lib/prng.ts";

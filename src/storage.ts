@@ -12,7 +12,7 @@ import { type FolderLock, FolderLockedError, takeFolderLock } from "./runtime/fo
 import { TimedFileSystem } from "./runtime/timed_file_system.ts";
 import { FileStore } from "./store/file_store.ts";
 import { DiskError, type FileSystem } from "./store/file_system.ts";
-import { StoreFormatError } from "./store/log/manifest.ts";
+import { StoreFormatError } from "./store/folder/manifest.ts";
 
 /** Upper bounds of the histogram of sync durations, seconds. */
 const SYNC_BOUNDS_SECONDS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2];

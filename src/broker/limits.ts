@@ -1,7 +1,7 @@
 // Limits on everything that a client can grow (docs/configuration.md "Limits"), in one typed place.
 // config.ts fills them, session/ and broker/ read them; they do not change while the node runs.
 
-import { BLOCK_BYTES } from "../store/arena.ts";
+import { BLOCK_BYTES } from "../store/memory/arena.ts";
 
 /** Every limit of the node. Counts are whole numbers, sizes are bytes, times are ms. */
 export interface Limits {

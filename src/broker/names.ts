@@ -5,7 +5,7 @@
 import { ChannelError } from "../amqp/errors.ts";
 import { ACCESS_REFUSED, PRECONDITION_FAILED } from "../amqp/reply_code.ts";
 import type { FieldTable } from "../amqp/field_value.ts";
-import type { DestinationType } from "./binding.ts";
+import type { DestinationType } from "./routing/binding.ts";
 
 /** Identity of a connection, compared by reference. An exclusive queue belongs to one. */
 export interface Owner {

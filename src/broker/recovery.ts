@@ -10,9 +10,9 @@ import {
   type RecordView,
 } from "../store/port.ts";
 import type { FileStore } from "../store/file_store.ts";
-import { deathCauseOf, STATE_DELAYED, STATE_OUT } from "../store/log/format.ts";
-import { emptyRow } from "../store/log/recovered_rows.ts";
-import type { RecoveredQueue } from "../store/log/recovery.ts";
+import { deathCauseOf, STATE_DELAYED, STATE_OUT } from "../store/format/format.ts";
+import { emptyRow } from "../store/recovery/recovered_rows.ts";
+import type { RecoveredQueue } from "../store/recovery/recovery.ts";
 import type { PagePlace } from "../store/page.ts";
 import { emptyView } from "../store/views.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -24,11 +24,11 @@ import {
   type QueueDefinition,
   tableFromJson,
   undefineDeleted,
-} from "./definitions.ts";
+} from "./topology/definitions.ts";
 import type { QueueSpec } from "./names.ts";
-import type { Queue } from "./queue.ts";
-import { LETTER_ENTERED } from "./source_letters.ts";
-import type { VHost } from "./vhost.ts";
+import type { Queue } from "./queue/queue.ts";
+import { LETTER_ENTERED } from "./dead_letters/source_letters.ts";
+import type { VHost } from "./topology/vhost.ts";
 
 /** Counts of what was restored. */
 export interface RestoredCounts {

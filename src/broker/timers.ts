@@ -1,6 +1,6 @@
 // Timers for owners that need one at a time: the next expiry of a queue, the end of an idle queue. They
 // share one group of the scheduler, and each fires at most once per setting. Retry delays have timers
-// of their own (delayed.ts); nothing here reads a clock.
+// of their own (retry/retry_queue.ts); nothing here reads a clock.
 
 import type { Scheduler } from "../schedule/scheduler.ts";
 

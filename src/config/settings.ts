@@ -2,7 +2,7 @@
 // file and help all read this table, so they cannot differ. It never reads a source itself.
 
 import { DEFAULT_LIMITS, type Limits } from "../broker/limits.ts";
-import type { UserConfig } from "../broker/users.ts";
+import type { UserConfig } from "../broker/access/users.ts";
 import { LOG_LEVELS, type LogLevel } from "../lib/logger.ts";
 import {
   byteAmount,

@@ -1,7 +1,7 @@
 // The list of users as a setting: JSON, from the file, the environment or the library. The table of
 // settings calls it. It never checks a password and never shows one.
 
-import type { UserConfig } from "../broker/users.ts";
+import type { UserConfig } from "../broker/access/users.ts";
 import { ConfigError, quoted } from "./config_error.ts";
 import { readJsonText } from "./json_text.ts";
 import { filledText, type Kind, oneOf, onOff, secretText } from "./kinds.ts";

@@ -2,8 +2,8 @@
 // into the request's context. The handlers decide what a user may see.
 
 import { createMiddleware } from "hono/factory";
-import { REFUSAL_DELAY_MS } from "../broker/login_throttle.ts";
-import { isLoopback, type User } from "../broker/users.ts";
+import { REFUSAL_DELAY_MS } from "../broker/access/login_throttle.ts";
+import { isLoopback, type User } from "../broker/access/users.ts";
 import type { ManagementContext, ManagementEnv } from "./context.ts";
 import { notAuthorised, tooManyLogins } from "./problems.ts";
 

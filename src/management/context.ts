@@ -4,7 +4,7 @@
 
 import type { Broker } from "../broker/broker.ts";
 import type { Histogram } from "../broker/metrics.ts";
-import type { User } from "../broker/users.ts";
+import type { User } from "../broker/access/users.ts";
 
 /** A port this node listens on. */
 export interface ListenerInfo {

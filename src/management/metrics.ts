@@ -3,7 +3,7 @@
 // begin with `reprise_`.
 
 import type { Broker } from "../broker/broker.ts";
-import { setAsideCount } from "../broker/put_apart.ts";
+import { setAsideCount } from "../broker/queue/put_apart.ts";
 import type { ManagementContext, StorageInfo } from "./context.ts";
 import { PrometheusText } from "./prometheus_text.ts";
 

@@ -3,10 +3,10 @@
 // lists call it inside a turn. Nothing here changes a queue.
 
 import { fieldTableToJson } from "../amqp/field_json.ts";
-import type { Consumer } from "../broker/consumer.ts";
-import type { Queue } from "../broker/queue.ts";
+import type { Consumer } from "../broker/queue/consumer.ts";
+import type { Queue } from "../broker/queue/queue.ts";
 import type { QueueStats } from "../broker/metrics.ts";
-import { setAsideCount } from "../broker/put_apart.ts";
+import { setAsideCount } from "../broker/queue/put_apart.ts";
 import { type Counters, type RateBook, withRates } from "./rates.ts";
 
 type Json = Record<string, unknown>;

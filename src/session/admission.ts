@@ -7,7 +7,7 @@
 //   messages in   ──slice──┐ held ................ ┌──slice──┐ held ...
 //   messages out  ─────────┴───── as many out ─────┴─────────┴──── ...
 
-import type { Queue } from "../broker/queue.ts";
+import type { Queue } from "../broker/queue/queue.ts";
 import type { Connection } from "./connection.ts";
 import { HOLD_ADMISSION } from "./input.ts";
 

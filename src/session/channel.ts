@@ -4,14 +4,14 @@
 
 import type { ChannelError } from "../amqp/errors.ts";
 import { writeBasicCancel, writeChannelClose } from "../amqp/methods_gen.ts";
-import type { Consumer, ConsumerChannel } from "../broker/consumer.ts";
-import type { Delivery } from "../broker/delivery.ts";
-import { serveFirst, settleTurn } from "../broker/dispatch.ts";
-import { Publisher } from "../broker/publish.ts";
-import { CAUSE_CLOSE } from "../broker/retry.ts";
-import { SETTLED_AS_RETURNED } from "../broker/settle_run.ts";
-import { Unacked } from "../broker/unacked.ts";
-import type { VHost } from "../broker/vhost.ts";
+import type { Consumer, ConsumerChannel } from "../broker/queue/consumer.ts";
+import type { Delivery } from "../broker/queue/delivery.ts";
+import { serveFirst, settleTurn } from "../broker/queue/dispatch.ts";
+import { Publisher } from "../broker/publish/publisher.ts";
+import { CAUSE_CLOSE } from "../broker/retry/rules.ts";
+import { SETTLED_AS_RETURNED } from "../broker/queue/settle_run.ts";
+import { Unacked } from "../broker/queue/unacked.ts";
+import type { VHost } from "../broker/topology/vhost.ts";
 import { logClose } from "./close_log.ts";
 import { Confirms } from "./confirms.ts";
 import type { Connection } from "./connection.ts";
@@ -256,7 +256,7 @@ export class Channel implements ConsumerChannel {
   }
 
   /**
-   * Returns all unacked messages, for CAUSE_RECOVER or CAUSE_CLOSE (retry.ts), at once or in pieces
+   * Returns all unacked messages, for CAUSE_RECOVER or CAUSE_CLOSE (retry/rules.ts), at once or in pieces
    * from here on. A recover leaves messages that a transaction holds.
    */
   requeueAll(cause: number): void {

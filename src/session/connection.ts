@@ -12,9 +12,9 @@ import {
 import { writeConnectionClose, writeConnectionCloseOk } from "../amqp/methods_gen.ts";
 import { EMPTY_TABLE, type FieldTable } from "../amqp/field_value.ts";
 import type { Owner } from "../broker/names.ts";
-import type { Publisher } from "../broker/publish.ts";
-import type { User } from "../broker/users.ts";
-import type { VHost } from "../broker/vhost.ts";
+import type { Publisher } from "../broker/publish/publisher.ts";
+import type { User } from "../broker/access/users.ts";
+import type { VHost } from "../broker/topology/vhost.ts";
 import type { ByteWriter } from "../lib/byte_writer.ts";
 import type { Channel } from "./channel.ts";
 import { logGone, logNotAmqp } from "./close_log.ts";

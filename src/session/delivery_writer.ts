@@ -19,8 +19,8 @@ import {
 import { DELIVERY_COUNT_KEY } from "../amqp/hot_frames.ts";
 import { BASIC_DELIVER } from "../amqp/methods_gen.ts";
 import { writePropertiesWithLong, writePropertiesWithout } from "../amqp/rewrite_properties.ts";
-import type { Consumer } from "../broker/consumer.ts";
-import type { Delivery } from "../broker/delivery.ts";
+import type { Consumer } from "../broker/queue/consumer.ts";
+import type { Delivery } from "../broker/queue/delivery.ts";
 import { assert } from "../lib/assert.ts";
 import type { ByteWriter } from "../lib/byte_writer.ts";
 import { copyBytes, putI64, putU16, putU32 } from "../lib/bytes.ts";

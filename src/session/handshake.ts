@@ -18,9 +18,9 @@ import { ACCESS_REFUSED, COMMAND_INVALID, NOT_ALLOWED } from "../amqp/reply_code
 import type { Credentials } from "../amqp/sasl.ts";
 import { decodeAmqplain, decodePlain } from "../amqp/sasl.ts";
 import { hasCapability, type StartOk } from "../amqp/start_ok.ts";
-import { type LoginAttempt, REFUSAL_DELAY_MS } from "../broker/login_throttle.ts";
-import type { User } from "../broker/users.ts";
-import { isLoopback } from "../broker/users.ts";
+import { type LoginAttempt, REFUSAL_DELAY_MS } from "../broker/access/login_throttle.ts";
+import type { User } from "../broker/access/users.ts";
+import { isLoopback } from "../broker/access/users.ts";
 import { copyOfRange } from "../lib/bytes.ts";
 import { encodeText } from "../lib/text.ts";
 import type { Connection } from "./connection.ts";

@@ -4,7 +4,7 @@
 //
 //   | address u32 | properties u32 | body u32 | mandatory u32 | address | properties | body |
 
-import { emptySource, type MessageSource } from "../broker/publish.ts";
+import { emptySource, type MessageSource } from "../broker/publish/publisher.ts";
 import { copyBytes, dropBytes, putU32, readU32 } from "../lib/bytes.ts";
 
 const HEAD_BYTES = 16;

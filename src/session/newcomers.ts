@@ -3,7 +3,7 @@
 // makes room.
 
 import type { Broker } from "../broker/broker.ts";
-import { networkOf } from "../broker/peer_network.ts";
+import { networkOf } from "../broker/access/peer_network.ts";
 import type { Connection } from "./connection.ts";
 
 /** The refusals are logged at most this often, ms. */

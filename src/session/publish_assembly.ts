@@ -8,7 +8,7 @@
 import type { ContentHeader } from "../amqp/content_header.ts";
 import { ConnectionError } from "../amqp/errors.ts";
 import { UNEXPECTED_FRAME } from "../amqp/reply_code.ts";
-import { emptySource, type MessageSource } from "../broker/publish.ts";
+import { emptySource, type MessageSource } from "../broker/publish/publisher.ts";
 import { copyBytes, dropBytes, EMPTY_BYTES } from "../lib/bytes.ts";
 
 /** No publish has begun. */

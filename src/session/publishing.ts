@@ -19,15 +19,15 @@ import {
   UNEXPECTED_FRAME,
 } from "../amqp/reply_code.ts";
 import { writePropertiesWithout } from "../amqp/rewrite_properties.ts";
-import { publishHeaderBytesMax } from "../broker/header_size.ts";
-import type { MessageSource } from "../broker/publish.ts";
+import { publishHeaderBytesMax } from "../broker/queue/header_size.ts";
+import type { MessageSource } from "../broker/publish/publisher.ts";
 import {
   PUBLISH_LOGGED,
   PUBLISH_OVERFLOWED,
   PUBLISH_REFUSED,
   PUBLISH_ROUTED,
-} from "../broker/publish.ts";
-import { mayClaim } from "../broker/users.ts";
+} from "../broker/publish/publisher.ts";
+import { mayClaim } from "../broker/access/users.ts";
 import { ByteWriter } from "../lib/byte_writer.ts";
 import { rangeEquals } from "../lib/bytes.ts";
 import { encodeText } from "../lib/text.ts";

@@ -7,8 +7,12 @@
 //
 //   ack ≤ 500 000 │ turn: 8192 │ turn: 8192 │ … │ turn: the rest, then the client's next frame
 
-import type { Queue } from "../broker/queue.ts";
-import { SETTLED_AS_ACKED, SETTLED_AS_RETURNED, type SettleRun } from "../broker/settle_run.ts";
+import type { Queue } from "../broker/queue/queue.ts";
+import {
+  SETTLED_AS_ACKED,
+  SETTLED_AS_RETURNED,
+  type SettleRun,
+} from "../broker/queue/settle_run.ts";
 import type { Channel } from "./channel.ts";
 import type { Connection } from "./connection.ts";
 import { HOLD_SETTLE } from "./input.ts";

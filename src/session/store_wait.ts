@@ -5,7 +5,7 @@
 
 import { ConnectionError } from "../amqp/errors.ts";
 import { RESOURCE_ERROR } from "../amqp/reply_code.ts";
-import type { Queue } from "../broker/queue.ts";
+import type { Queue } from "../broker/queue/queue.ts";
 import type { Channel } from "./channel.ts";
 import { handleFailure } from "./failure.ts";
 import { HOLD_STORE } from "./input.ts";

@@ -4,7 +4,7 @@
 
 import { ChannelError } from "../amqp/errors.ts";
 import { PRECONDITION_FAILED } from "../amqp/reply_code.ts";
-import type { MessageSource } from "../broker/publish.ts";
+import type { MessageSource } from "../broker/publish/publisher.ts";
 import type { Channel } from "./channel.ts";
 import { HeldPublishes, type HeldVisitor } from "./held_publishes.ts";
 

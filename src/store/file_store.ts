@@ -4,31 +4,31 @@
 // is not in memory.
 
 import type { Logger } from "../lib/logger.ts";
-import { Arena } from "./arena.ts";
-import { Discards } from "./discards.ts";
+import { Arena } from "./memory/arena.ts";
+import { Discards } from "./memory/discards.ts";
 import type { DiskError, FileSystem } from "./file_system.ts";
-import { ChunkPool } from "./lane_chunk.ts";
-import type { Placed } from "./log/batch_writer.ts";
-import { LogEntries } from "./log/log_entries.ts";
+import { ChunkPool } from "./memory/lane_chunk.ts";
+import type { Placed } from "./format/batch_writer.ts";
+import { LogEntries } from "./live/log_entries.ts";
 import { CommitLog, type LogListener } from "./log/commit_log.ts";
-import { type DataFile, DataFiles } from "./log/data_files.ts";
-import { Definitions } from "./log/definitions.ts";
-import { Holdings } from "./log/holdings.ts";
-import { Keeper } from "./log/keeper.ts";
+import { type DataFile, DataFiles } from "./folder/data_files.ts";
+import { Definitions } from "./live/definitions.ts";
+import { Holdings } from "./live/holdings.ts";
+import { Keeper } from "./upkeep/keeper.ts";
 import {
   type Manifest,
   readManifest,
   StoreFormatError,
   upgradeManifest,
   writeManifest,
-} from "./log/manifest.ts";
-import { RecordReads } from "./log/record_reads.ts";
-import { recover, type Recovered } from "./log/recovery.ts";
-import { type DataFileKind, FORMAT_VERSION, STATE_DELAYED } from "./log/format.ts";
-import { Paging } from "./log/paging.ts";
-import { DEFAULT_SIZES, type StoreSizes } from "./log/sizes.ts";
-import { Troubles } from "./log/troubles.ts";
-import { Lane } from "./lane.ts";
+} from "./folder/manifest.ts";
+import { RecordReads } from "./residency/record_reads.ts";
+import { recover, type Recovered } from "./recovery/recovery.ts";
+import { type DataFileKind, FORMAT_VERSION, STATE_DELAYED } from "./format/format.ts";
+import { Paging } from "./pages/paging.ts";
+import { DEFAULT_SIZES, type StoreSizes } from "./folder/sizes.ts";
+import { Troubles } from "./folder/troubles.ts";
+import { Lane } from "./memory/lane.ts";
 import { type DelayedPages, PAGE_BYTES, type PageOwner, type PagePlace } from "./page.ts";
 import type {
   MessageSource,

@@ -2,10 +2,10 @@
 // embedded broker uses it by default, and the tests do. Every batch is safe as soon as it ends, and
 // every record is resident. It decides nothing about messages.
 
-import { Arena } from "./arena.ts";
-import { ChunkPool } from "./lane_chunk.ts";
-import { Lane, type MemoryAccount } from "./lane.ts";
-import { Discards } from "./discards.ts";
+import { Arena } from "./memory/arena.ts";
+import { ChunkPool } from "./memory/lane_chunk.ts";
+import { Lane, type MemoryAccount } from "./memory/lane.ts";
+import { Discards } from "./memory/discards.ts";
 import type {
   EntrySink,
   MessageSource,

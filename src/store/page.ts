@@ -3,7 +3,7 @@
 // wake at about the same time. The pager writes pages and the page loader reads them. A page knows
 // where it lies and never reads anything itself.
 
-import type { LaneChunk } from "./lane_chunk.ts";
+import type { LaneChunk } from "./memory/lane_chunk.ts";
 import type { ReadWaiter } from "./port.ts";
 
 /**

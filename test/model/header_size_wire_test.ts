@@ -6,7 +6,7 @@ import { textField } from "../../src/amqp/field_value.ts";
 import * as M from "../../src/amqp/methods_gen.ts";
 import type { Properties } from "../../src/amqp/properties.ts";
 import { writeProperties } from "../../src/amqp/properties.ts";
-import { setAsideCount } from "../../src/broker/put_apart.ts";
+import { setAsideCount } from "../../src/broker/queue/put_apart.ts";
 import { ByteWriter } from "../../src/lib/byte_writer.ts";
 import type { ClientChannel } from "../support/client_channel.ts";
 import { DurableNode } from "../support/durable_node.ts";

@@ -5,7 +5,7 @@
 import { assertEquals } from "@std/assert";
 import * as M from "../../src/amqp/methods_gen.ts";
 import { ByteWriter } from "../../src/lib/byte_writer.ts";
-import { checkStore } from "../../src/store/log/folder_check.ts";
+import { checkStore } from "../../src/store/recovery/folder_check.ts";
 import { ReadOnlyFileSystem } from "../../src/store/read_only_file_system.ts";
 import { AmqpClient, type Incoming } from "../support/amqp_client.ts";
 import type { ClientChannel } from "../support/client_channel.ts";

@@ -2,7 +2,7 @@
 // with what is on the disk. Syncs and reads end when `settle` says so. Tests only.
 
 import { restoreBroker } from "../../src/broker/recovery.ts";
-import type { Queue } from "../../src/broker/queue.ts";
+import type { Queue } from "../../src/broker/queue/queue.ts";
 import type { FileStore } from "../../src/store/file_store.ts";
 import { openStore } from "./disk_store.ts";
 import { type Crash, MemoryDisk } from "./memory_disk.ts";

@@ -1,7 +1,7 @@
 // The HTTP API of a broker without sessions and sockets: requests go straight into the app. Used by the
 // management tests.
 
-import { DEFAULT_USER, type UserConfig, Users } from "../../src/broker/users.ts";
+import { DEFAULT_USER, type UserConfig, Users } from "../../src/broker/access/users.ts";
 import type { LogFields, LogLevel } from "../../src/lib/logger.ts";
 import { createApp, type ManagementApp } from "../../src/management/app.ts";
 import type { StorageInfo } from "../../src/management/context.ts";

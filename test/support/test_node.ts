@@ -4,9 +4,9 @@
 import type { Limits } from "../../src/broker/limits.ts";
 import { DEFAULT_LIMITS } from "../../src/broker/limits.ts";
 import { Broker } from "../../src/broker/broker.ts";
-import type { UserConfig } from "../../src/broker/users.ts";
-import { DEFAULT_USER, Users } from "../../src/broker/users.ts";
-import type { Queue } from "../../src/broker/queue.ts";
+import type { UserConfig } from "../../src/broker/access/users.ts";
+import { DEFAULT_USER, Users } from "../../src/broker/access/users.ts";
+import type { Queue } from "../../src/broker/queue/queue.ts";
 import type { LogFields, LogLevel } from "../../src/lib/logger.ts";
 import { Prng } from "../../src/lib/prng.ts";
 import { BrokerTime } from "../../src/schedule/broker_time.ts";

@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DEFAULT_LIMITS } from "../../src/broker/limits.ts";
-import { DEFAULT_USER } from "../../src/broker/users.ts";
+import { DEFAULT_USER } from "../../src/broker/access/users.ts";
 import { AssertionError } from "../../src/lib/assert.ts";
 import { loadRuntime } from "../../src/runtime/detect.ts";
 import { SystemClock } from "../../src/runtime/system_clock.ts";

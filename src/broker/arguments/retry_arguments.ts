@@ -1,6 +1,6 @@
 // The arguments of automatic retries (docs/automatic-retries.md "Arguments"): their types and ranges,
 // the combinations that are refused, and the resulting settings. Called while a queue is declared. How
-// long a message waits is computed in retry.ts.
+// long a message waits is computed in retry/rules.ts.
 
 import type { FieldTable } from "../../amqp/field_value.ts";
 import { booleanOf, fieldsEqual, integerOf, textOf } from "../../amqp/field_value.ts";

@@ -3,9 +3,9 @@
 // message with the name of one is unroutable.
 
 import { unreachable } from "../../lib/assert.ts";
-import type { Queue } from "../queue.ts";
-import type { RouteMessage, RouteResult } from "../route.ts";
-import type { ExchangeType, RoutingTable } from "./contract.ts";
+import type { Queue } from "../queue/queue.ts";
+import type { RouteMessage, RouteResult } from "../routing/route.ts";
+import type { ExchangeType, RoutingTable } from "../routing/contract.ts";
 
 class DefaultTable implements RoutingTable {
   readonly #queues: ReadonlyMap<string, Queue>;

@@ -1,10 +1,10 @@
 // The direct exchange: a message goes to every destination that is bound with exactly its routing key.
 // The cost is one lookup per key and one step per destination.
 
-import type { Binding } from "../binding.ts";
-import { BindingList } from "../binding.ts";
-import type { RouteMessage, RouteResult } from "../route.ts";
-import type { ExchangeType, RoutingTable } from "./contract.ts";
+import type { Binding } from "../routing/binding.ts";
+import { BindingList } from "../routing/binding.ts";
+import type { RouteMessage, RouteResult } from "../routing/route.ts";
+import type { ExchangeType, RoutingTable } from "../routing/contract.ts";
 
 class DirectTable implements RoutingTable {
   readonly #lists = new Map<string, BindingList>();

@@ -1,10 +1,10 @@
 // The fanout exchange: a message goes to every bound destination, whatever the routing keys of the
 // message and the bindings are.
 
-import type { Binding } from "../binding.ts";
-import { BindingList } from "../binding.ts";
-import type { RouteMessage, RouteResult } from "../route.ts";
-import type { ExchangeType, RoutingTable } from "./contract.ts";
+import type { Binding } from "../routing/binding.ts";
+import { BindingList } from "../routing/binding.ts";
+import type { RouteMessage, RouteResult } from "../routing/route.ts";
+import type { ExchangeType, RoutingTable } from "../routing/contract.ts";
 
 class FanoutTable implements RoutingTable {
   readonly #list = new BindingList();

@@ -3,7 +3,7 @@
 
 import type { FieldTable, FieldValue } from "../../amqp/field_value.ts";
 import { fieldsEqual, integerOf } from "../../amqp/field_value.ts";
-import { BindingList } from "../binding.ts";
+import { BindingList } from "../routing/binding.ts";
 
 /** A test of one header. An `expected` value of tag `V` only requires that the header is present. */
 export interface HeaderTest {

@@ -8,10 +8,10 @@ import { ChannelError } from "../../amqp/errors.ts";
 import { PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
 import { canonicalTable } from "../arguments/canonical.ts";
 import { fieldTypeName, fieldValueTerm } from "../arguments/field_text.ts";
-import type { Binding } from "../binding.ts";
-import type { Exchange } from "../exchange.ts";
-import type { RouteMessage, RouteResult } from "../route.ts";
-import type { ExchangeType, RoutingTable } from "./contract.ts";
+import type { Binding } from "../routing/binding.ts";
+import type { Exchange } from "../routing/exchange.ts";
+import type { RouteMessage, RouteResult } from "../routing/route.ts";
+import type { ExchangeType, RoutingTable } from "../routing/contract.ts";
 import type { HeaderTest } from "./header_predicate.ts";
 import { HeaderPredicate, MATCH_MODES, testHolds } from "./header_predicate.ts";
 

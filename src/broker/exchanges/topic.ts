@@ -9,10 +9,10 @@
 //
 // As in RabbitMQ, the empty key has no words, while "a." has two words, the second one empty.
 
-import type { Binding } from "../binding.ts";
-import { BindingList } from "../binding.ts";
-import type { RouteMessage, RouteResult } from "../route.ts";
-import type { ExchangeType, RoutingTable } from "./contract.ts";
+import type { Binding } from "../routing/binding.ts";
+import { BindingList } from "../routing/binding.ts";
+import type { RouteMessage, RouteResult } from "../routing/route.ts";
+import type { ExchangeType, RoutingTable } from "../routing/contract.ts";
 import { extendWordHash, TopicWords, WORD_HASH_START } from "./topic_words.ts";
 
 const DOT = 0x2e;

@@ -3,7 +3,7 @@
 
 import { ChannelError } from "../../amqp/errors.ts";
 import { PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
-import type { ExchangeType } from "./contract.ts";
+import type { ExchangeType } from "../routing/contract.ts";
 import { DIRECT } from "./direct.ts";
 import { FANOUT } from "./fanout.ts";
 import { HEADERS } from "./headers.ts";

@@ -3,8 +3,8 @@
 // many turns, so a list shows each queue in its state when its line is made.
 
 import { type Context, Hono } from "hono";
-import type { Queue } from "../../broker/queue.ts";
-import type { VHost } from "../../broker/vhost.ts";
+import type { Queue } from "../../broker/queue/queue.ts";
+import type { VHost } from "../../broker/topology/vhost.ts";
 import { isRetryQueueName, RETRY_PREFIX } from "../../broker/names.ts";
 import type { ManagementEnv } from "../context.ts";
 import { answerList, type ListRoom, type ListSource } from "../list_answer.ts";

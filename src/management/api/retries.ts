@@ -2,10 +2,10 @@
 // always in pages because there may be millions. `after` goes on behind a message, so the list has
 // no end at any depth. Messages in pages on the disk are read for it, between turns. It only reads.
 
-import type { Queue } from "../../broker/queue.ts";
-import { type RetryInfo, RetryListing } from "../../broker/retry_listing.ts";
-import { compareRetries, parseRetryName, type RetryName } from "../../broker/retry_name.ts";
-import { type FoundRetry, RetryScan, SCAN_DONE, SCAN_READING } from "../../broker/retry_scan.ts";
+import type { Queue } from "../../broker/queue/queue.ts";
+import { type RetryInfo, RetryListing } from "../../broker/retry/listing.ts";
+import { compareRetries, parseRetryName, type RetryName } from "../../broker/retry/name.ts";
+import { type FoundRetry, RetryScan, SCAN_DONE, SCAN_READING } from "../../broker/retry/scan.ts";
 import type { ListRoom } from "../list_answer.ts";
 import type { Seat } from "../list_desk.ts";
 import {

@@ -20,8 +20,8 @@ import {
   writeBasicRecoverOk,
 } from "../../amqp/methods_gen.ts";
 import { NOT_IMPLEMENTED } from "../../amqp/reply_code.ts";
-import { settleTurn } from "../../broker/dispatch.ts";
-import { CAUSE_RECOVER } from "../../broker/retry.ts";
+import { settleTurn } from "../../broker/queue/dispatch.ts";
+import { CAUSE_RECOVER } from "../../broker/retry/rules.ts";
 import type { Channel } from "../channel.ts";
 import { unimplemented } from "../unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";

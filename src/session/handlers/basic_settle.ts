@@ -8,8 +8,8 @@ import {
   SETTLED_AS_ACKED,
   SETTLED_AS_REJECTED,
   SETTLED_AS_RETURNED,
-} from "../../broker/settle_run.ts";
-import { NACK, REJECT } from "../../broker/unacked.ts";
+} from "../../broker/queue/settle_run.ts";
+import { NACK, REJECT } from "../../broker/queue/unacked.ts";
 import type { Channel } from "../channel.ts";
 import { SETTLE_ACK, SETTLE_NACK, SETTLE_REJECT } from "../tx.ts";
 import { argumentsStart } from "./arguments.ts";

@@ -22,7 +22,7 @@ import {
   writeQueueUnbindOk,
 } from "../../amqp/methods_gen.ts";
 import { NOT_FOUND } from "../../amqp/reply_code.ts";
-import type { Queue } from "../../broker/queue.ts";
+import type { Queue } from "../../broker/queue/queue.ts";
 import type { Channel } from "../channel.ts";
 import { answerWhenDefined, answerWhenUndefined } from "../store_wait.ts";
 import { unimplemented } from "../unimplemented.ts";

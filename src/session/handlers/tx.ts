@@ -16,9 +16,13 @@ import {
   writeTxSelectOk,
 } from "../../amqp/methods_gen.ts";
 import { PRECONDITION_FAILED, RESOURCE_ERROR } from "../../amqp/reply_code.ts";
-import type { MessageSource } from "../../broker/publish.ts";
-import { PUBLISH_LOGGED, PUBLISH_OVERFLOWED, PUBLISH_REFUSED } from "../../broker/publish.ts";
-import { NACK, REJECT } from "../../broker/unacked.ts";
+import type { MessageSource } from "../../broker/publish/publisher.ts";
+import {
+  PUBLISH_LOGGED,
+  PUBLISH_OVERFLOWED,
+  PUBLISH_REFUSED,
+} from "../../broker/publish/publisher.ts";
+import { NACK, REJECT } from "../../broker/queue/unacked.ts";
 import type { Channel } from "../channel.ts";
 import { publishNow } from "../publishing.ts";
 import { waitForBatch } from "../store_wait.ts";

@@ -2,9 +2,9 @@
 // the offline check use it. It steps over damage in the middle, and measures a torn end.
 
 import { readU32 } from "../../lib/bytes.ts";
-import { batchAt, type BatchPlace } from "./batch_reader.ts";
-import type { DataFile, DataFiles } from "./data_files.ts";
-import { BATCH_HEADER_BYTES, BATCH_MAGIC } from "./format.ts";
+import { batchAt, type BatchPlace } from "../format/batch_reader.ts";
+import type { DataFile, DataFiles } from "../folder/data_files.ts";
+import { BATCH_HEADER_BYTES, BATCH_MAGIC } from "../format/format.ts";
 
 const WINDOW_BYTES = 8 * 1024 * 1024;
 

@@ -14,9 +14,9 @@
 import { assert } from "../../lib/assert.ts";
 import { EMPTY_BYTES } from "../../lib/bytes.ts";
 import { DiskError, type FileHandle } from "../file_system.ts";
-import { BatchWriter, renameFile } from "./batch_writer.ts";
+import { BatchWriter, renameFile } from "../format/batch_writer.ts";
 import { BufferPool } from "./buffer_pool.ts";
-import type { DataFile, DataFiles } from "./data_files.ts";
+import type { DataFile, DataFiles } from "../folder/data_files.ts";
 import { FailedBatches } from "./failed_batches.ts";
 import {
   type LogPlace,
@@ -24,7 +24,7 @@ import {
   type Retained,
   RetainedBatches,
 } from "./retained_batches.ts";
-import type { StoreSizes } from "./sizes.ts";
+import type { StoreSizes } from "../folder/sizes.ts";
 
 // Batches that no client waits for are synced when there are many of them, or after this time.
 const LAZY_SYNC_MS = 500;

@@ -4,7 +4,7 @@
 
 import { assert } from "../../lib/assert.ts";
 import type { BufferPool } from "./buffer_pool.ts";
-import type { DataFile } from "./data_files.ts";
+import type { DataFile } from "../folder/data_files.ts";
 
 /** A batch that is kept. */
 export interface Retained {

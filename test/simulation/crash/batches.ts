@@ -5,8 +5,8 @@ import {
   type BatchPlace,
   type BatchVisitor,
   EntryReader,
-} from "../../../src/store/log/batch_reader.ts";
-import { type DataFileKind, parseDataFileName } from "../../../src/store/log/format.ts";
+} from "../../../src/store/format/batch_reader.ts";
+import { type DataFileKind, parseDataFileName } from "../../../src/store/format/format.ts";
 import type { MemoryDisk } from "../../support/memory_disk.ts";
 import { STORE_SEED } from "./plan.ts";
 

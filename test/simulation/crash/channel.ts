@@ -1,10 +1,10 @@
 // A client's channel in the simulation: takes deliveries from the broker and lets the client see them
 // when the turn that made them has reached the disk, as a socket is written after the log.
 
-import type { Consumer, ConsumerChannel } from "../../../src/broker/consumer.ts";
-import type { Delivery } from "../../../src/broker/delivery.ts";
-import type { Queue } from "../../../src/broker/queue.ts";
-import { Unacked } from "../../../src/broker/unacked.ts";
+import type { Consumer, ConsumerChannel } from "../../../src/broker/queue/consumer.ts";
+import type { Delivery } from "../../../src/broker/queue/delivery.ts";
+import type { Queue } from "../../../src/broker/queue/queue.ts";
+import { Unacked } from "../../../src/broker/queue/unacked.ts";
 import { Violation } from "./ledger.ts";
 
 /** A delivery that the client has not settled. */

@@ -1,6 +1,6 @@
 // Prints what the files of a simulated disk say, entry by entry, to see why a seed fails.
 
-import { parseDataFileName } from "../../../src/store/log/format.ts";
+import { parseDataFileName } from "../../../src/store/format/format.ts";
 import type { MemoryDisk } from "../../support/memory_disk.ts";
 import { batchesOf } from "./batches.ts";
 

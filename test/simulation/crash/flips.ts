@@ -4,11 +4,11 @@
 // which the bits lie, by touched.ts.
 
 import { restoreBroker } from "../../../src/broker/recovery.ts";
-import { GET_MESSAGE, type Queue } from "../../../src/broker/queue.ts";
+import { GET_MESSAGE, type Queue } from "../../../src/broker/queue/queue.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
 import type { Damage } from "../../../src/store/log/batch_scan.ts";
-import { checkStore } from "../../../src/store/log/folder_check.ts";
-import { type DataFileKind, parseDataFileName } from "../../../src/store/log/format.ts";
+import { checkStore } from "../../../src/store/recovery/folder_check.ts";
+import { type DataFileKind, parseDataFileName } from "../../../src/store/format/format.ts";
 import { ReadOnlyFileSystem } from "../../../src/store/read_only_file_system.ts";
 import type { MemoryDisk } from "../../support/memory_disk.ts";
 import { TestBroker } from "../../support/test_broker.ts";

@@ -2,7 +2,7 @@
 // back with the state after one of them, whole: not before the last batch that it called safe, and
 // after the death of a process alone not before the last one it had written. Knows no files.
 
-import type { Recovered } from "../../../src/store/log/recovery.ts";
+import type { Recovered } from "../../../src/store/recovery/recovery.ts";
 import { type Change, difference, type FoundRows, State } from "./state.ts";
 
 /** What the ledger asks of a store. */

@@ -2,9 +2,9 @@
 // last life left. Runs turns, ends syncs and reads between them, and compares memory with the ledger.
 
 import { restoreBroker } from "../../../src/broker/recovery.ts";
-import type { Delivery } from "../../../src/broker/delivery.ts";
-import type { Queue } from "../../../src/broker/queue.ts";
-import { CAUSE_CLOSE } from "../../../src/broker/retry.ts";
+import type { Delivery } from "../../../src/broker/queue/delivery.ts";
+import type { Queue } from "../../../src/broker/queue/queue.ts";
+import { CAUSE_CLOSE } from "../../../src/broker/retry/rules.ts";
 import { FileStore } from "../../../src/store/file_store.ts";
 import { ENTRY_COUNT_MASK, ENTRY_REDELIVERED, RECORD_PERSISTENT } from "../../../src/store/port.ts";
 import { emptyView } from "../../../src/store/views.ts";

@@ -2,10 +2,10 @@
 // as long as it is delayed, wherever it is, and one that is taken comes back at once or is deleted, exactly
 // once. Looks go on over several turns, while everything else goes on.
 
-import type { Queue } from "../../../src/broker/queue.ts";
-import { RetryLookup } from "../../../src/broker/retry_lookup.ts";
-import type { RetryName } from "../../../src/broker/retry_name.ts";
-import { type FoundRetry, RetryScan, SCAN_DONE } from "../../../src/broker/retry_scan.ts";
+import type { Queue } from "../../../src/broker/queue/queue.ts";
+import { RetryLookup } from "../../../src/broker/retry/lookup.ts";
+import type { RetryName } from "../../../src/broker/retry/name.ts";
+import { type FoundRetry, RetryScan, SCAN_DONE } from "../../../src/broker/retry/scan.ts";
 import { PAGE_GONE } from "../../../src/store/page.ts";
 import { emptyView } from "../../../src/store/views.ts";
 import { Violation } from "./ledger.ts";

@@ -3,7 +3,7 @@
 // here or from generators that it hands out, so that a seed replays exactly.
 
 import { Prng } from "../../../src/lib/prng.ts";
-import type { StoreSizes } from "../../../src/store/log/sizes.ts";
+import type { StoreSizes } from "../../../src/store/folder/sizes.ts";
 import type { Plain } from "../../support/test_broker.ts";
 
 /** Seed of the checksums of every folder. */

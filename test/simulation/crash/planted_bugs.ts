@@ -3,12 +3,12 @@
 // outlives its run.
 
 import { Broker } from "../../../src/broker/broker.ts";
-import { DeadLetters } from "../../../src/broker/dead_letters.ts";
-import { RetryPages } from "../../../src/broker/retry_pages.ts";
-import { RetryScan } from "../../../src/broker/retry_scan.ts";
+import { DeadLetters } from "../../../src/broker/dead_letters/dead_letters.ts";
+import { RetryPages } from "../../../src/broker/retry/pages.ts";
+import { RetryScan } from "../../../src/broker/retry/scan.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
 import type { DiskError } from "../../../src/store/file_system.ts";
-import { BatchWriter } from "../../../src/store/log/batch_writer.ts";
+import { BatchWriter } from "../../../src/store/format/batch_writer.ts";
 import { CommitLog } from "../../../src/store/log/commit_log.ts";
 import { MemoryDisk } from "../../support/memory_disk.ts";
 import type { RunOptions } from "./simulation.ts";

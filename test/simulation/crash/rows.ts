@@ -2,12 +2,12 @@
 // recovery has found: whether what lies there is what should be is the ledger's to say.
 
 import type { FileStore } from "../../../src/store/file_store.ts";
-import { DataFiles } from "../../../src/store/log/data_files.ts";
-import { parseDataFileName } from "../../../src/store/log/format.ts";
-import { PageReader } from "../../../src/store/log/page_reader.ts";
-import { RecordFiles } from "../../../src/store/log/record_files.ts";
-import { emptyRow } from "../../../src/store/log/recovered_rows.ts";
-import type { RecoveredPage, RecoveredQueue } from "../../../src/store/log/recovery.ts";
+import { DataFiles } from "../../../src/store/folder/data_files.ts";
+import { parseDataFileName } from "../../../src/store/format/format.ts";
+import { PageReader } from "../../../src/store/pages/page_reader.ts";
+import { RecordFiles } from "../../../src/store/residency/record_files.ts";
+import { emptyRow } from "../../../src/store/recovery/recovered_rows.ts";
+import type { RecoveredPage, RecoveredQueue } from "../../../src/store/recovery/recovery.ts";
 import { RECORD_PERSISTENT } from "../../../src/store/port.ts";
 import type { MemoryDisk } from "../../support/memory_disk.ts";
 import { keyOf } from "./messages.ts";

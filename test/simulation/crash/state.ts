@@ -2,7 +2,7 @@
 // definitions by name. Ledger keeps one that follows the broker's entries, and compares others with
 // what the store under test recovers.
 
-import type { Recovered } from "../../../src/store/log/recovery.ts";
+import type { Recovered } from "../../../src/store/recovery/recovery.ts";
 import type { DeathCause } from "../../../src/store/port.ts";
 
 export const READY = 0;

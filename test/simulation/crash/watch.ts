@@ -2,10 +2,10 @@
 // entered in the ledger, then passed on. One watch per life of a node.
 
 import type { Broker } from "../../../src/broker/broker.ts";
-import type { Queue } from "../../../src/broker/queue.ts";
-import { retryDelayMs } from "../../../src/broker/retry.ts";
+import type { Queue } from "../../../src/broker/queue/queue.ts";
+import { retryDelayMs } from "../../../src/broker/retry/rules.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
-import { packEntry, unpackEntry } from "../../../src/store/log/batch_writer.ts";
+import { packEntry, unpackEntry } from "../../../src/store/format/batch_writer.ts";
 import {
   type Death,
   type DeathCause,

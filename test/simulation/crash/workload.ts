@@ -3,10 +3,14 @@
 
 import { ChannelError } from "../../../src/amqp/errors.ts";
 import type { Properties } from "../../../src/amqp/properties.ts";
-import { PUBLISH_LOGGED, PUBLISH_REFUSED, PUBLISH_ROUTED } from "../../../src/broker/publish.ts";
-import { GET_MESSAGE, GET_PENDING, type Queue } from "../../../src/broker/queue.ts";
-import { CAUSE_RECOVER } from "../../../src/broker/retry.ts";
-import { NACK, REJECT } from "../../../src/broker/unacked.ts";
+import {
+  PUBLISH_LOGGED,
+  PUBLISH_REFUSED,
+  PUBLISH_ROUTED,
+} from "../../../src/broker/publish/publisher.ts";
+import { GET_MESSAGE, GET_PENDING, type Queue } from "../../../src/broker/queue/queue.ts";
+import { CAUSE_RECOVER } from "../../../src/broker/retry/rules.ts";
+import { NACK, REJECT } from "../../../src/broker/queue/unacked.ts";
 import { EMPTY_TABLE } from "../../../src/amqp/field_value.ts";
 import { table } from "../../support/test_broker.ts";
 import type { SimChannel } from "./channel.ts";

@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { restoreBroker, type RestoredCounts } from "../../../src/broker/recovery.ts";
-import { REJECT } from "../../../src/broker/unacked.ts";
+import { REJECT } from "../../../src/broker/queue/unacked.ts";
 import { DiskNode, PERSISTENT } from "../../support/disk_node.ts";
 import { openStore } from "../../support/disk_store.ts";
 import { TestBroker, TestChannel } from "../../support/test_broker.ts";

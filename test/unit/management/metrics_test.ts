@@ -2,7 +2,7 @@
 
 import { assertEquals, assertGreater, assertMatch, assertStringIncludes } from "@std/assert";
 import { textField } from "../../../src/amqp/field_value.ts";
-import { CAUSE_REJECT } from "../../../src/broker/retry.ts";
+import { CAUSE_REJECT } from "../../../src/broker/retry/rules.ts";
 import { Histogram } from "../../../src/broker/metrics.ts";
 import type { StorageInfo } from "../../../src/management/context.ts";
 import { PrometheusText } from "../../../src/management/prometheus_text.ts";

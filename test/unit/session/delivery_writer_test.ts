@@ -3,8 +3,8 @@
 import { assertEquals } from "@std/assert";
 import type { Properties } from "../../../src/amqp/properties.ts";
 import { writeProperties } from "../../../src/amqp/properties.ts";
-import type { Consumer } from "../../../src/broker/consumer.ts";
-import { Delivery } from "../../../src/broker/delivery.ts";
+import type { Consumer } from "../../../src/broker/queue/consumer.ts";
+import { Delivery } from "../../../src/broker/queue/delivery.ts";
 import { ByteWriter } from "../../../src/lib/byte_writer.ts";
 import { encodeText } from "../../../src/lib/text.ts";
 import type { Channel } from "../../../src/session/channel.ts";

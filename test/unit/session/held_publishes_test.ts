@@ -1,6 +1,6 @@
 // What a transaction holds comes out as it went in, whatever the sizes, and is counted by its bytes.
 import { assertEquals } from "@std/assert";
-import { emptySource, type MessageSource } from "../../../src/broker/publish.ts";
+import { emptySource, type MessageSource } from "../../../src/broker/publish/publisher.ts";
 import { Prng } from "../../../src/lib/prng.ts";
 import { HeldPublishes } from "../../../src/session/held_publishes.ts";
 

@@ -2,10 +2,10 @@
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { restoreBroker } from "../../../src/broker/recovery.ts";
-import { REJECT } from "../../../src/broker/unacked.ts";
+import { REJECT } from "../../../src/broker/queue/unacked.ts";
 import { Prng } from "../../../src/lib/prng.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
-import { StoreFormatError } from "../../../src/store/log/manifest.ts";
+import { StoreFormatError } from "../../../src/store/folder/manifest.ts";
 import { checksum } from "../../../src/store/checksum.ts";
 import { openStore } from "../../support/disk_store.ts";
 import { type Crash, MemoryDisk } from "../../support/memory_disk.ts";

@@ -2,10 +2,10 @@
 // messages have gone.
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
-import { CAUSE_CLOSE } from "../../../src/broker/retry.ts";
+import { CAUSE_CLOSE } from "../../../src/broker/retry/rules.ts";
 import { restoreBroker } from "../../../src/broker/recovery.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
-import type { StoreSizes } from "../../../src/store/log/sizes.ts";
+import type { StoreSizes } from "../../../src/store/folder/sizes.ts";
 import { openStore } from "../../support/disk_store.ts";
 import { MemoryDisk } from "../../support/memory_disk.ts";
 import { TestBroker, TestChannel } from "../../support/test_broker.ts";

@@ -2,7 +2,7 @@
 // called safe that a start would not find.
 
 import { assert, assertEquals } from "@std/assert";
-import { PUBLISH_REFUSED } from "../../../src/broker/publish.ts";
+import { PUBLISH_REFUSED } from "../../../src/broker/publish/publisher.ts";
 import { restoreBroker } from "../../../src/broker/recovery.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
 import { openStore } from "../../support/disk_store.ts";

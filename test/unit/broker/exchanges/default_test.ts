@@ -1,7 +1,7 @@
 // Tests of the default exchange.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { Binding } from "../../../../src/broker/binding.ts";
+import { Binding } from "../../../../src/broker/routing/binding.ts";
 import { AssertionError } from "../../../../src/lib/assert.ts";
 import { args, declareQueue, makeVHost, message, routed } from "../support/topology.ts";
 

@@ -5,8 +5,8 @@ import fc from "fast-check";
 import type { PlainObject, PlainValue } from "../../../../src/amqp/field_json.ts";
 import type { FieldTable, FieldValue } from "../../../../src/amqp/field_value.ts";
 import { fieldsEqual } from "../../../../src/amqp/field_value.ts";
-import { RouteResult } from "../../../../src/broker/route.ts";
-import type { VHost } from "../../../../src/broker/vhost.ts";
+import { RouteResult } from "../../../../src/broker/routing/route.ts";
+import type { VHost } from "../../../../src/broker/topology/vhost.ts";
 import {
   ALICE,
   args,

@@ -3,7 +3,7 @@
 
 import { assertEquals, assertLess } from "@std/assert";
 import fc from "fast-check";
-import type { VHost } from "../../../../src/broker/vhost.ts";
+import type { VHost } from "../../../../src/broker/topology/vhost.ts";
 import {
   ALICE,
   args,

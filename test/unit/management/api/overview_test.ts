@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { Histogram } from "../../../../src/broker/metrics.ts";
-import { CAUSE_REJECT } from "../../../../src/broker/retry.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { TestManagement } from "../../../support/management.ts";
 import { TestChannel } from "../../../support/test_broker.ts";
 

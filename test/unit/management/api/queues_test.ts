@@ -9,7 +9,7 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { CAUSE_REJECT } from "../../../../src/broker/retry.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { TestChannel } from "../../../support/test_broker.ts";
 import { type AnyJson, TestManagement } from "../../../support/management.ts";
 

@@ -1,7 +1,7 @@
 // Delayed messages by due time.
 
 import { assertEquals, assertGreaterOrEqual, assertLess } from "@std/assert";
-import { CAUSE_REJECT } from "../../../../src/broker/retry.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { TestChannel } from "../../../support/test_broker.ts";
 import { type AnyJson, TestManagement } from "../../../support/management.ts";
 

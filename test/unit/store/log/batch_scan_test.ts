@@ -3,9 +3,9 @@
 import { assertEquals } from "@std/assert";
 import { putU32 } from "../../../../src/lib/bytes.ts";
 import { scanBatches } from "../../../../src/store/log/batch_scan.ts";
-import { BatchWriter } from "../../../../src/store/log/batch_writer.ts";
-import { DataFiles } from "../../../../src/store/log/data_files.ts";
-import { BATCH_MAGIC } from "../../../../src/store/log/format.ts";
+import { BatchWriter } from "../../../../src/store/format/batch_writer.ts";
+import { DataFiles } from "../../../../src/store/folder/data_files.ts";
+import { BATCH_MAGIC } from "../../../../src/store/format/format.ts";
 import { emptyView } from "../../../../src/store/views.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 

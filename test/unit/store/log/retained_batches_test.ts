@@ -2,7 +2,7 @@
 
 import { assertEquals, assertLess, assertStrictEquals } from "@std/assert";
 import { BufferPool } from "../../../../src/store/log/buffer_pool.ts";
-import { DataFile } from "../../../../src/store/log/data_files.ts";
+import { DataFile } from "../../../../src/store/folder/data_files.ts";
 import { type Retained, RetainedBatches } from "../../../../src/store/log/retained_batches.ts";
 
 const BATCH_BYTES = 80;

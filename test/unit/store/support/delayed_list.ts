@@ -1,9 +1,9 @@
 // The list of delayed messages as the management API answers it, for a node on a simulated disk. Reads
 // end between the turns of the list, and time stands still.
 
-import type { RetryName } from "../../../../src/broker/retry_name.ts";
-import { RetryLookup } from "../../../../src/broker/retry_lookup.ts";
-import { type FoundRetry, SCAN_DONE } from "../../../../src/broker/retry_scan.ts";
+import type { RetryName } from "../../../../src/broker/retry/name.ts";
+import { RetryLookup } from "../../../../src/broker/retry/lookup.ts";
+import { type FoundRetry, SCAN_DONE } from "../../../../src/broker/retry/scan.ts";
 import { retriesJson } from "../../../../src/management/api/retries.ts";
 import type { ManagementContext } from "../../../../src/management/context.ts";
 import { ListDesk } from "../../../../src/management/list_desk.ts";

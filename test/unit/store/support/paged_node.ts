@@ -2,9 +2,9 @@
 // messages are written to pages and read back. Time, syncs, reads and crashes are the test's.
 
 import { restoreBroker } from "../../../../src/broker/recovery.ts";
-import type { Queue } from "../../../../src/broker/queue.ts";
+import type { Queue } from "../../../../src/broker/queue/queue.ts";
 import type { FileStore } from "../../../../src/store/file_store.ts";
-import type { StoreSizes } from "../../../../src/store/log/sizes.ts";
+import type { StoreSizes } from "../../../../src/store/folder/sizes.ts";
 import { openStore } from "../../../support/disk_store.ts";
 import type { Crash, MemoryDisk } from "../../../support/memory_disk.ts";
 import { type Plain, type Seen, TestBroker, TestChannel } from "../../../support/test_broker.ts";

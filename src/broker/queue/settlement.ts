@@ -1,0 +1,69 @@
+// Decides what happens to a delivered message when its channel settles it: it is removed,
+// dead-lettered, delayed or requeued at its position (docs/automatic-retries.md "What is retried").
+// Each queue has one; unacked.ts calls it, and the queue carries out the decision.
+
+import {
+  ENTRY_COUNT_MASK,
+  ENTRY_REDELIVERED,
+  ENTRY_UNSPENT,
+  type RecordView,
+} from "../../store/port.ts";
+import { emptyView } from "../../store/views.ts";
+import type { Queue } from "./queue.ts";
+import { CAUSE_NACK, CAUSE_REJECT, DELAYS, reactionTo, SPENDS } from "../retry/rules.ts";
+
+/** Settles deliveries of one queue. `entry` is always the one with which the message was delivered. */
+export class Settlement {
+  readonly #queue: Queue;
+  readonly #view: RecordView = emptyView();
+
+  constructor(queue: Queue) {
+    this.#queue = queue;
+  }
+
+  /** Settles an acked message: it is removed. */
+  acked(ref: number, position: number, entry: number): void {
+    this.#queue.stats.ack++;
+    this.#observeAttempts(entry);
+    this.#queue.drop(ref, position, "acked");
+  }
+
+  /** Settles a message that was rejected without requeue: it is dead-lettered or dropped. */
+  rejected(ref: number, position: number, entry: number): void {
+    this.#queue.stats.reject++;
+    this.#observeAttempts(entry);
+    this.#queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "rejected");
+  }
+
+  /**
+   * Settles a message that is returned for a cause of retry/rules.ts. Expiry is checked first, then the
+   * delivery limit, then the delay.
+   */
+  returned(ref: number, position: number, entry: number, cause: number): void {
+    const queue = this.#queue;
+    const { store, nowMs, metrics } = queue.broker;
+    if (cause === CAUSE_REJECT || cause === CAUSE_NACK) queue.stats.reject++;
+    if (queue.isDeleted) return store.release(ref, queue.id);
+    const view = this.#view;
+    store.describe(ref, view);
+    if (queue.expiryOf(view) <= nowMs) {
+      return queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "expired");
+    }
+    const reaction = reactionTo(queue.args.retry, cause);
+    const isSpent = (reaction & SPENDS) !== 0;
+    const spent = (entry & ENTRY_COUNT_MASK) + (isSpent ? 1 : 0);
+    if (spent > queue.args.deliveryLimit) {
+      if (queue.retries !== null) metrics.retryExhausted++;
+      this.#observeAttempts(entry);
+      return queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "delivery_limit");
+    }
+    const nextEntry = (spent | ENTRY_REDELIVERED | (isSpent ? 0 : ENTRY_UNSPENT)) >>> 0;
+    if ((reaction & DELAYS) !== 0 && queue.retries!.delay(ref, position, nextEntry, view)) return;
+    queue.takeBack(ref, position, nextEntry, view);
+  }
+
+  #observeAttempts(entry: number): void {
+    if (this.#queue.retries === null) return;
+    this.#queue.broker.metrics.retryAttempts.observe((entry & ENTRY_COUNT_MASK) + 1);
+  }
+}

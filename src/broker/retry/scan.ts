@@ -1,0 +1,191 @@
+// Finds the delayed messages of a queue that are due first, in steps of bounded work: there may be
+// millions, and clients must not wait while an operator looks. It reads the node's table row by row,
+// then the pages that may have earlier messages than those it keeps. Messages that move between memory
+// and pages meanwhile are followed. A message that is delayed meanwhile may be missed; the caller
+// leaves out messages that have left. Management calls it within turns.
+
+import type { Page } from "../../store/page.ts";
+import type { RetryQueue } from "./retry_queue.ts";
+import { compareRetries, type RetryName } from "./name.ts";
+
+/** A step is done and there is more to do. */
+export const SCAN_MORE = 0;
+/** A page is being read; the scan goes on when it has been. */
+export const SCAN_READING = 1;
+/** The scan has found everything. */
+export const SCAN_DONE = 2;
+
+/** A message that was found, as long as it is still where it was. */
+export interface FoundRetry extends RetryName {
+  /** Its row in the table, unless it is in a page. */
+  row: number;
+  page: Page | null;
+}
+
+/** What a scan looks for. */
+export interface RetryScanOptions {
+  /** Keeps the first messages, up to this number. */
+  readonly countMax: number;
+  /** Keeps only messages behind this one, which need not exist. */
+  readonly after?: RetryName | undefined;
+  /** Keeps no message behind this one. */
+  readonly until?: RetryName | undefined;
+  /** Whether messages that are kept stay in memory until they are due, once they have come there. */
+  readonly holdsArrived?: boolean;
+}
+
+const START: RetryName = { dueMs: -Infinity, number: 0 };
+const END: RetryName = { dueMs: Infinity, number: 0 };
+
+/** One pass over the delayed messages of one queue. The caller must `end` it. */
+export class RetryScan {
+  readonly #delayed: RetryQueue;
+  readonly #countMax: number;
+  readonly #after: RetryName;
+  readonly #until: RetryName;
+  readonly #holdsArrived: boolean;
+  /** A heap whose first element is the latest of the messages kept. */
+  readonly #kept: FoundRetry[] = [];
+  readonly #byNumber = new Map<number, FoundRetry>();
+  readonly #looked = new Set<Page>();
+  #row = 0;
+  #isReading = false;
+
+  constructor(delayed: RetryQueue, options: RetryScanOptions) {
+    const { countMax, after, until } = options;
+    this.#delayed = delayed;
+    this.#countMax = countMax;
+    this.#after = after ?? START;
+    this.#until = until ?? END;
+    this.#holdsArrived = options.holdsArrived ?? false;
+    delayed.scans.add(this);
+  }
+
+  /** Ends the pass. Messages are not followed any more. */
+  end(): void {
+    this.#delayed.scans.delete(this);
+  }
+
+  /**
+   * Looks at up to `rowsMax` more rows, or at another page. Returns one of `SCAN_*`; `resume` is called
+   * when a page has been read: between turns or, when its file cannot be opened, at once.
+   */
+  step(rowsMax: number, resume: () => void): number {
+    if (this.#isReading) return SCAN_READING;
+    const { table } = this.#delayed;
+    const end = Math.min(table.rowEnd, this.#row + rowsMax);
+    for (; this.#row < end; this.#row++) {
+      if (this.#delayed.holds(this.#row)) this.#offerRow(this.#row);
+    }
+    if (this.#row < table.rowEnd) return SCAN_MORE;
+    const page = this.#nextPage();
+    if (page === null) return SCAN_DONE;
+    this.#read(page, resume);
+    return SCAN_READING;
+  }
+
+  /** The messages found, in no particular order. */
+  get found(): FoundRetry[] {
+    return [...this.#kept];
+  }
+
+  /** Called for a message that came from a page to a row of the table. */
+  arrived(row: number): void {
+    this.#offerRow(row);
+    if (!this.#holdsArrived) return;
+    const known = this.#byNumber.get(this.#delayed.table.numberAt(row));
+    if (known !== undefined) this.#delayed.keepInMemory(row);
+  }
+
+  #offerRow(row: number): void {
+    const { table } = this.#delayed;
+    this.#offer(table.dueMsAt(row), table.numberAt(row), row, null);
+  }
+
+  /** Called for a message that is in a page now. */
+  paged(number: number, page: Page): void {
+    const known = this.#byNumber.get(number);
+    if (known !== undefined) known.page = page;
+  }
+
+  // Everything is found when the message is there behind which nothing counts.
+  #nextPage(): Page | null {
+    const latest = this.#kept[0];
+    if (latest !== undefined && compareRetries(latest, this.#until) === 0) return null;
+    if (this.#countMax === 0) return null;
+    const untilMs = Math.min(this.#until.dueMs, this.#isFull ? latest!.dueMs : Infinity);
+    return this.#delayed.pageBetween(this.#after.dueMs, untilMs, this.#looked);
+  }
+
+  get #isFull(): boolean {
+    return this.#kept.length === this.#countMax;
+  }
+
+  #read(page: Page, resume: () => void): void {
+    this.#looked.add(page);
+    this.#isReading = true;
+    this.#delayed.peek(page, {
+      wantsAddresses: false,
+      visit: ({ dueMs, delayNumber }) => this.#offer(dueMs, delayNumber, 0, page),
+      ended: () => {
+        this.#isReading = false;
+        resume();
+      },
+    });
+  }
+
+  #offer(dueMs: number, number: number, row: number, page: Page | null): void {
+    const kept = this.#kept;
+    if (reaches(this.#after, dueMs, number)) return;
+    if (!reaches(this.#until, dueMs, number)) return;
+    if (this.#isFull && (kept.length === 0 || !reaches(kept[0]!, dueMs, number))) return;
+    const known = this.#byNumber.get(number);
+    if (known !== undefined) {
+      known.row = row;
+      known.page = page;
+      return;
+    }
+    const found = { row, page, dueMs, number };
+    this.#byNumber.set(number, found);
+    if (!this.#isFull) {
+      kept.push(found);
+      this.#rise(kept.length - 1);
+      return;
+    }
+    this.#byNumber.delete(kept[0]!.number);
+    kept[0] = found;
+    this.#sink();
+  }
+
+  #rise(start: number): void {
+    const kept = this.#kept;
+    const moved = kept[start]!;
+    let at = start;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (compareRetries(kept[parent]!, moved) >= 0) break;
+      kept[at] = kept[parent]!;
+      at = parent;
+    }
+    kept[at] = moved;
+  }
+
+  #sink(): void {
+    const kept = this.#kept;
+    const moved = kept[0]!;
+    let at = 0;
+    for (let child = 1; child < kept.length; child = 2 * at + 1) {
+      const other = child + 1;
+      if (other < kept.length && compareRetries(kept[other]!, kept[child]!) > 0) child = other;
+      if (compareRetries(moved, kept[child]!) >= 0) break;
+      kept[at] = kept[child]!;
+      at = child;
+    }
+    kept[at] = moved;
+  }
+}
+
+// Whether `name` names the message that the numbers name, or one behind it.
+function reaches(name: RetryName, dueMs: number, number: number): boolean {
+  return name.dueMs > dueMs || (name.dueMs === dueMs && name.number >= number);
+}
