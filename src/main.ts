@@ -5,7 +5,7 @@
 import { checkFolder } from "./check.ts";
 import { type Config, ConfigError, loadCommand } from "./config.ts";
 import type { LogFields } from "./lib/logger.ts";
-import { loadRuntime } from "./runtime/detect.ts";
+import { loadRuntime } from "./runtime/load.ts";
 import { LineLogger } from "./runtime/line_logger.ts";
 import { formatAddress, ListenError } from "./runtime/listen_error.ts";
 import type { Process, Runtime } from "./runtime/port.ts";

@@ -7,7 +7,7 @@ import type { Config } from "./config/settings.ts";
 import type { UserInput } from "./config/users.ts";
 import type { Limits } from "./broker/limits.ts";
 import type { Logger } from "./lib/logger.ts";
-import { loadRuntime } from "./runtime/detect.ts";
+import { loadRuntime } from "./runtime/load.ts";
 import { formatAddress } from "./runtime/listen_error.ts";
 import { SystemClock } from "./runtime/system_clock.ts";
 import { SystemLoop } from "./runtime/system_loop.ts";

@@ -17,6 +17,7 @@ export interface Gate {
 export const GATES: readonly Gate[] = [
   { name: "format", args: ["fmt", "--check"] },
   { name: "lint", args: ["lint"] },
+  { name: "folders", args: ["run", "-A", "scripts/folders.ts"] },
   { name: "tidy", args: ["run", "-A", "scripts/tidy.ts"] },
   { name: "types", args: ["task", "check"] },
   { name: "nothing newer than Node 20", args: ["run", "-A", "scripts/check_engine.ts"] },

@@ -1,6 +1,8 @@
 // The rooms of the house and which may import which: the one place where ARCHITECTURE.md's direction
-// of dependencies is written for a program. The lint rules and their tests read it; it knows only
-// paths and specifiers, never syntax.
+// of dependencies is written for a program. The folders within a room are in folders.ts. The lint rules
+// and their tests read it; it knows only paths and specifiers, never syntax.
+
+import { folderProblem } from "./folders.ts";
 
 /** What the files of one room may use. */
 export interface Room {
@@ -94,7 +96,7 @@ export function importProblem(path: string, specifier: string): string | undefin
   const target = resolve(path, specifier);
   const to = roomOf(target);
   if (to === undefined) return `${from} may not import ${target}: outside of src/`;
-  if (to === from || room.imports.includes(to)) return undefined;
+  if (to === from || room.imports.includes(to)) return folderProblem(path, target);
   return `${from} may not import ${to}: against the direction of the layers`;
 }
 

@@ -5,7 +5,9 @@
 import { ChannelError } from "../amqp/errors.ts";
 import { ACCESS_REFUSED, PRECONDITION_FAILED } from "../amqp/reply_code.ts";
 import type { FieldTable } from "../amqp/field_value.ts";
-import type { DestinationType } from "./routing/binding.ts";
+
+/** What kind of thing a name names: what a binding leads to, what a declaration makes. */
+export type DestinationType = "queue" | "exchange";
 
 /** Identity of a connection, compared by reference. An exclusive queue belongs to one. */
 export interface Owner {

@@ -11,7 +11,7 @@ import {
 } from "../store/port.ts";
 import type { FileStore } from "../store/file_store.ts";
 import { deathCauseOf, STATE_DELAYED, STATE_OUT } from "../store/format/format.ts";
-import { emptyRow } from "../store/recovery/recovered_rows.ts";
+import { emptyRow } from "../store/format/message_row.ts";
 import type { RecoveredQueue } from "../store/recovery/recovery.ts";
 import type { PagePlace } from "../store/page.ts";
 import { emptyView } from "../store/views.ts";
@@ -27,7 +27,7 @@ import {
 } from "./topology/definitions.ts";
 import type { QueueSpec } from "./names.ts";
 import type { Queue } from "./queue/queue.ts";
-import { LETTER_ENTERED } from "./dead_letters/source_letters.ts";
+import { LETTER_ENTERED } from "./queue/dead_letter.ts";
 import type { VHost } from "./topology/vhost.ts";
 
 /** Counts of what was restored. */

@@ -30,7 +30,6 @@ import {
 } from "./connection_state.ts";
 import type { SessionContext } from "./context.ts";
 import { handleFailure, handleInternalFailure } from "./failure.ts";
-import { handleFrame } from "./frame_switch.ts";
 import { sendStart } from "./handshake.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { HeldMemory } from "./held_memory.ts";
@@ -171,6 +170,7 @@ export class Connection implements Owner {
   #runFrames(bytesMax: number): number {
     const { input } = this;
     const { parser } = input;
+    const { handleFrame } = this.context;
     let spent = 0;
     do {
       this.methodKey = 0;

@@ -3,6 +3,7 @@
 
 import { ContentHeader } from "../amqp/content_header.ts";
 import type { FieldTable } from "../amqp/field_value.ts";
+import type { FrameParser } from "../amqp/frame_parser.ts";
 import { OutgoingMessage } from "../amqp/hot_frames.ts";
 import { PublishArguments, SettleArguments } from "../amqp/hot_methods.ts";
 import { RawProperties } from "../amqp/raw_properties.ts";
@@ -48,6 +49,9 @@ export interface ConnectionTimers {
   judge(doubts: readonly Doubt[]): void;
 }
 
+/** Runs the frame that `frame` shows for a connection. The handlers implement it. */
+export type FrameHandler = (connection: Connection, frame: FrameParser) => void;
+
 /** The parts of {@linkcode SessionContext}. */
 export interface ContextOptions {
   broker: Broker;
@@ -55,6 +59,7 @@ export interface ContextOptions {
   random: () => number;
   serverProperties: FieldTable;
   watchesPeers: boolean;
+  handleFrame: FrameHandler;
   /** Has `admission.endWindow` called in a turn, after a delay of real time. */
   later: (delayMs: number) => void;
 }
@@ -68,6 +73,7 @@ export class SessionContext {
   readonly serverProperties: FieldTable;
   /** Whether connections of peers that send no heartbeats are closed. */
   readonly watchesPeers: boolean;
+  readonly handleFrame: FrameHandler;
   readonly zone: Zone = new Zone();
   readonly pool: BufferPool = new BufferPool();
   readonly admission: Admission;
@@ -105,6 +111,7 @@ export class SessionContext {
 
   constructor(options: ContextOptions) {
     this.broker = options.broker;
+    this.handleFrame = options.handleFrame;
     this.limits = options.broker.limits;
     this.logger = options.logger;
     this.random = options.random;

@@ -8,6 +8,7 @@ import type { Broker } from "../broker/broker.ts";
 import { AssertionError } from "../lib/assert.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Connection } from "./connection.ts";
+import { handleFrame } from "./handlers/frame_switch.ts";
 import { SessionContext } from "./context.ts";
 import type { HostLoop } from "./host_loop.ts";
 import type { ProductInfo } from "./server_properties.ts";
@@ -79,6 +80,7 @@ export class Engine {
       serverProperties: serverProperties(options.product),
       later: (delayMs) => this.#loop.later(delayMs, this.#onLater),
       watchesPeers: options.watchesPeers ?? true,
+      handleFrame,
     });
     broker.store.onWake = () => {
       this.#isWoken = true;

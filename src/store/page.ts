@@ -3,8 +3,7 @@
 // wake at about the same time. The pager writes pages and the page loader reads them. A page knows
 // where it lies and never reads anything itself.
 
-import type { LaneChunk } from "./memory/lane_chunk.ts";
-import type { ReadWaiter } from "./port.ts";
+import type { ReadWaiter } from "./read_waiter.ts";
 
 /**
  * Bytes of memory that a delayed message takes beside its record: its row, its timer, its delay.
@@ -78,8 +77,8 @@ export class Page {
   readonly hasTransient: boolean;
   /** `PAGE_STORED`, `PAGE_LOADING` or `PAGE_GONE`. */
   state = PAGE_STORED;
-  /** The chunk that stands for the page in its lane. */
-  chunk: LaneChunk | null = null;
+  /** What stands for the page in its lane, which alone knows it. */
+  chunk: object | null = null;
   /** The queue, which is told when the page has been read. */
   waiter: ReadWaiter | null = null;
 

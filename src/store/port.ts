@@ -3,6 +3,9 @@
 // files (ARCHITECTURE.md "The store"). A store never decides what happens to a message.
 
 import type { DelayedPages } from "./page.ts";
+import type { ReadWaiter } from "./read_waiter.ts";
+
+export type { ReadWaiter } from "./read_waiter.ts";
 
 /** Record flag: the publisher asked for persistence (delivery-mode 2). */
 export const RECORD_PERSISTENT = 1;
@@ -63,14 +66,6 @@ export interface RecordView {
   priority: number;
   arrivalMs: number;
   expiryMs: number;
-}
-
-/** Is told, in a later turn, about the bytes that it asked for. */
-export interface ReadWaiter {
-  /** The bytes are resident now. */
-  readArrived(): void;
-  /** The bytes cannot be read. */
-  readFailed(error: Error): void;
 }
 
 /** Receives each message that a lane gives up or shows. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { DEFAULT_LIMITS } from "../../src/broker/limits.ts";
 import { DEFAULT_USER } from "../../src/broker/access/users.ts";
 import { AssertionError } from "../../src/lib/assert.ts";
-import { loadRuntime } from "../../src/runtime/detect.ts";
+import { loadRuntime } from "../../src/runtime/load.ts";
 import { SystemClock } from "../../src/runtime/system_clock.ts";
 import { SystemLoop } from "../../src/runtime/system_loop.ts";
 import { Server } from "../../src/server.ts";

@@ -24,20 +24,20 @@ import {
   type RecordView,
 } from "../../store/port.ts";
 import { emptySource, emptyView } from "../../store/views.ts";
-import type { Broker } from "../broker.ts";
+import type { TopologyBroker } from "../topology/home.ts";
 import { undefineDeleted } from "../topology/definitions.ts";
 import { extraKeysOf, keysUnder } from "../routing/extra_keys.ts";
-import { deadLetterHeaderBytesMax } from "../queue/header_size.ts";
-import type { Queue } from "../queue/queue.ts";
-import { RouteResult } from "../routing/route.ts";
 import {
   type DeadLetter,
+  type DeadLetterDesk,
   LETTER_DONE,
   LETTER_ENTERED,
   LETTER_FRESH,
-  type LetterReads,
-  SourceLetters,
-} from "./source_letters.ts";
+} from "../queue/dead_letter.ts";
+import { deadLetterHeaderBytesMax } from "../queue/header_size.ts";
+import type { Queue } from "../queue/queue.ts";
+import { RouteResult } from "../routing/route.ts";
+import { type LetterReads, SourceLetters } from "./source_letters.ts";
 import {
   changedHeaders,
   cycleQueues,
@@ -45,9 +45,6 @@ import {
   recordDeath,
   withoutOldestDeaths,
 } from "./x_death.ts";
-
-/** Why a message is dead, as `x-death` names it. */
-export type DeadLetterReason = DeathCause;
 
 const DELIVERY_COUNT_HEADER = "x-delivery-count";
 // Headers that the new table may lack. All other headers of the old table are in the new one too.
@@ -64,8 +61,8 @@ const PROPERTY_BYTES_PER_COST = 128;
 const QUEUES_PER_COST = 16;
 
 /** Dead letters of one node: queues take turns, and those of one queue keep their order. */
-export class DeadLetters implements LetterReads {
-  readonly #broker: Broker;
+export class DeadLetters implements DeadLetterDesk, LetterReads {
+  readonly #broker: TopologyBroker;
   readonly #bySource = new Map<Queue, SourceLetters>();
   /** Queues whose oldest letter can be published, as far as is known. The first of the set is next. */
   readonly #ready = new Set<SourceLetters>();
@@ -82,7 +79,7 @@ export class DeadLetters implements LetterReads {
   /** Those of them whose queue is transient: no start of the node finds them. */
   transientBacklog = 0;
 
-  constructor(broker: Broker) {
+  constructor(broker: TopologyBroker) {
     this.#broker = broker;
   }
 
@@ -225,9 +222,10 @@ export class DeadLetters implements LetterReads {
   // Says how many queues have been asked to take it.
   #publish(letter: DeadLetter): number {
     const { queue } = letter;
-    const { metrics } = this.#broker;
-    const exchange = queue.vhost.exchanges.get(queue.args.deadLetterExchange!);
-    if (exchange === undefined) {
+    const { metrics, vhosts } = this.#broker;
+    const vhost = vhosts.get(queue.vhost.name);
+    const exchange = vhost?.exchanges.get(queue.args.deadLetterExchange!);
+    if (vhost === undefined || exchange === undefined) {
       metrics.deadLettersDropped++;
       return 0;
     }
@@ -240,7 +238,7 @@ export class DeadLetters implements LetterReads {
     const newHeaders = this.#headersAfter(letter, headers, address);
     const result = this.#route;
     result.reset();
-    queue.vhost.route(exchange, {
+    vhost.route(exchange, {
       routingKey: newKey ?? address.routingKey,
       extraKeys: newKey === null ? extraKeysOf(headers) : null,
       headers: () => newHeaders,
@@ -376,7 +374,7 @@ function readAddress(view: RecordView): { exchange: string; routingKey: string }
   };
 }
 
-function count(broker: Broker, reason: DeadLetterReason): void {
+function count(broker: TopologyBroker, reason: DeathCause): void {
   const { metrics } = broker;
   if (reason === "rejected") metrics.deadLetteredRejected++;
   else if (reason === "expired") metrics.deadLetteredExpired++;

@@ -4,39 +4,13 @@
 
 import type { ReadWaiter, RecordView, Store } from "../../store/port.ts";
 import { emptyView } from "../../store/views.ts";
-import type { DeadLetterReason } from "./dead_letters.ts";
-import type { Queue } from "../queue/queue.ts";
+import type { DeadLetter } from "../queue/dead_letter.ts";
 
 // Letters of one queue that are read at a time.
 const READS_MAX = 16;
 const READ_BYTES_MAX = 1024 * 1024;
 // The array is shortened when this many letters at its beginning are done, if they are half of it.
 const GONE_MAX = 4096;
-
-/**
- * Decided in this turn: a crash forgets the letter unless it is published or entered before the commit.
- */
-export const LETTER_FRESH = 0;
-/** The store knows that the message is being dead-lettered. */
-export const LETTER_ENTERED = 1;
-/** The letter is published or lost. */
-export const LETTER_DONE = 2;
-
-/** A message on its way to a dead-letter exchange. */
-export interface DeadLetter {
-  queue: Queue;
-  ref: number;
-  /** Position in the queue; -1 when the message was refused and never stood in it. */
-  position: number;
-  /**
-   * The entry of the waiting message, with ENTRY_UNSPENT if it was unacked, because that delivery is
-   * not counted.
-   */
-  entry: number;
-  reason: DeadLetterReason;
-  /** One of `LETTER_*`. */
-  state: number;
-}
 
 /** Receives the result when the oldest letter of a queue had to be read. */
 export interface LetterReads {

@@ -6,6 +6,7 @@
 import { ChannelError } from "../../amqp/errors.ts";
 import { ACCESS_REFUSED } from "../../amqp/reply_code.ts";
 import {
+  type DeathCause,
   type EntrySink,
   HEAD_PENDING,
   type ReadWaiter,
@@ -17,28 +18,26 @@ import {
 import { emptyView } from "../../store/views.ts";
 import type { ApartLane } from "./apart_lane.ts";
 import type { QueueArguments } from "../arguments/queue_arguments.ts";
-import type { Broker } from "../broker.ts";
 import { type ConsumeOptions, Consumer } from "./consumer.ts";
 import { ConsumerRing } from "./consumer_ring.ts";
-import type { DeadLetterReason } from "../dead_letters/dead_letters.ts";
 import type { Delivery } from "./delivery.ts";
 import { dispatchQueue } from "./dispatch.ts";
 import { getHead } from "./get_head.ts";
 import { HeadReads } from "./head_reads.ts";
 import { QueueStats } from "../metrics.ts";
-import { describe } from "../names.ts";
+import { describe, type Owner, type QueueSpec } from "../names.ts";
 import { QueueTimers } from "./timers.ts";
 import { Retries } from "../retry/retries.ts";
 import { Settlement } from "./settlement.ts";
-import { LETTER_FRESH } from "../dead_letters/source_letters.ts";
-import type { Owner, QueueSpec, VHost } from "../topology/vhost.ts";
+import { LETTER_FRESH } from "./dead_letter.ts";
+import type { QueueBroker, QueueVHost } from "./home.ts";
 
 export { GET_EMPTY, GET_MESSAGE, GET_PENDING, GET_TOO_LARGE } from "./get_head.ts";
 
 /** One queue of a vhost. */
 export class Queue implements ReadWaiter {
-  readonly broker: Broker;
-  readonly vhost: VHost;
+  readonly broker: QueueBroker;
+  readonly vhost: QueueVHost;
   /** Unique in the node; never reused for another queue. */
   readonly id: number;
   readonly name: string;
@@ -81,7 +80,7 @@ export class Queue implements ReadWaiter {
   readonly #reads: HeadReads = new HeadReads(this);
 
   constructor(
-    vhost: VHost,
+    vhost: QueueVHost,
     id: number,
     declared: { spec: QueueSpec; args: QueueArguments; owner: Owner | null },
   ) {
@@ -301,7 +300,7 @@ export class Queue implements ReadWaiter {
   }
 
   /** Gives a message up: to the dead-letter exchange if there is one, otherwise for good. */
-  deadLetter(ref: number, position: number, entry: number, reason: DeadLetterReason): void {
+  deadLetter(ref: number, position: number, entry: number, reason: DeathCause): void {
     const isDropped = this.args.deadLetterExchange === null || this.isDeleted;
     if (isDropped) return this.drop(ref, position, reason);
     this.broker.deadLetters.add({ queue: this, ref, position, entry, reason, state: LETTER_FRESH });

@@ -5,7 +5,7 @@ import { decodeText } from "../../lib/text.ts";
 import type { Page, PeekedMessage } from "../../store/page.ts";
 import { ENTRY_COUNT_MASK, type RecordView } from "../../store/port.ts";
 import { emptyView } from "../../store/views.ts";
-import type { Queue } from "../queue/queue.ts";
+import type { RetriedQueue } from "./home.ts";
 import { formatRetryName, type RetryName } from "./name.ts";
 import type { FoundRetry } from "./scan.ts";
 
@@ -31,7 +31,7 @@ export interface RetryInfo {
 
 /** Describes messages that a scan has found, as long as the scan has not ended. */
 export class RetryListing {
-  readonly #queue: Queue;
+  readonly #queue: RetriedQueue;
   readonly #found: readonly FoundRetry[];
   readonly #infos: (RetryInfo | null)[];
   readonly #view = emptyView();
@@ -39,7 +39,7 @@ export class RetryListing {
   readonly #requested = new Set<FoundRetry>();
   #next = 0;
 
-  constructor(queue: Queue, found: readonly FoundRetry[]) {
+  constructor(queue: RetriedQueue, found: readonly FoundRetry[]) {
     this.#queue = queue;
     this.#found = found;
     this.#infos = found.map(() => null);

@@ -9,7 +9,7 @@ import type { RetrySettings } from "../arguments/queue_arguments.ts";
 import { RetryQueue } from "./retry_queue.ts";
 import type { DelayedMessage } from "./delayed_table.ts";
 import { retryQueueName } from "../names.ts";
-import type { Queue } from "../queue/queue.ts";
+import type { RetriedQueue } from "./home.ts";
 import { retryDelayMs } from "./rules.ts";
 import type { FoundRetry } from "./scan.ts";
 import type { DelayOwner } from "./unsafe_delays.ts";
@@ -20,11 +20,11 @@ const LOG_INTERVAL_MS = 1000;
 export class Retries implements DelayOwner {
   readonly settings: RetrySettings;
   readonly delayed: RetryQueue;
-  readonly #queue: Queue;
+  readonly #queue: RetriedQueue;
   readonly #view: RecordView = emptyView();
   #quietUntilMs = 0;
 
-  constructor(queue: Queue, settings: RetrySettings) {
+  constructor(queue: RetriedQueue, settings: RetrySettings) {
     this.#queue = queue;
     this.settings = settings;
     this.delayed = new RetryQueue(retryQueueName(queue.name), {

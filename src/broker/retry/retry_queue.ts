@@ -13,10 +13,10 @@ import type {
   Stretch,
 } from "../../store/page.ts";
 import type { TakenMessages } from "../../store/port.ts";
-import type { Broker } from "../broker.ts";
 import { ColdDelays } from "./cold_delays.ts";
 import type { DelayedMessage, DelayedTable } from "./delayed_table.ts";
 import { DueMessages } from "./due_messages.ts";
+import type { RetryQueueBroker } from "./home.ts";
 import { RetryPages } from "./pages.ts";
 import type { FoundRetry, RetryScan } from "./scan.ts";
 import { TakenDelays } from "./taken_delays.ts";
@@ -27,7 +27,7 @@ const DUE_WAITING_MAX = 65_536;
 /** The parts of a {@link RetryQueue}. */
 export interface RetryQueueParts {
   readonly queueId: number;
-  readonly broker: RetryBroker;
+  readonly broker: RetryQueueBroker;
   /** Time at which the message of a row expires in its queue, ms; Infinity when it does not. */
   endMsOf(row: number): number;
   /**
@@ -38,12 +38,6 @@ export interface RetryQueueParts {
   /** Called when the scheduler has no timer left for the message of a row that came from a page. */
   onUnheld(row: number): void;
 }
-
-/** The parts of the node that a retry queue uses. */
-export type RetryBroker = Pick<
-  Broker,
-  "scheduler" | "delayedTable" | "timers" | "nowMs" | "store" | "unsafeDelays"
->;
 
 /** The delayed messages of one queue. */
 export class RetryQueue implements PageSource {

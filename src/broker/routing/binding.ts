@@ -6,9 +6,7 @@ import { assert } from "../../lib/assert.ts";
 import type { FieldTable } from "../../amqp/field_value.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Queue } from "../queue/queue.ts";
-
-/** What kind of destination a binding has. */
-export type DestinationType = "queue" | "exchange";
+import type { DestinationType } from "../names.ts";
 
 /** One binding from an exchange to a queue or to another exchange. */
 export class Binding {

@@ -6,7 +6,7 @@ import type { FieldTable } from "../../amqp/field_value.ts";
 import { hashBytes } from "../../lib/bytes.ts";
 import { encodeText } from "../../lib/text.ts";
 import { canonicalTable } from "../arguments/canonical.ts";
-import type { DestinationType } from "./binding.ts";
+import type { DestinationType } from "../names.ts";
 
 /** The properties that distinguish two bindings of one source. */
 export interface BindingIdentity {

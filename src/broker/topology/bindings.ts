@@ -5,7 +5,7 @@
 import { ChannelError } from "../../amqp/errors.ts";
 import type { FieldTable } from "../../amqp/field_value.ts";
 import { PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
-import type { DestinationType } from "../routing/binding.ts";
+import type { DestinationType } from "../names.ts";
 import { Binding } from "../routing/binding.ts";
 import { bindingKey, propertiesKey } from "../routing/binding_key.ts";
 import { defineBinding, undefineBinding } from "./definitions.ts";

@@ -4,18 +4,18 @@
 
 import type { FieldTable } from "../../amqp/field_value.ts";
 import { EMPTY_TABLE } from "../../amqp/field_value.ts";
-import type { Binding, DestinationType } from "../routing/binding.ts";
+import type { Binding } from "../routing/binding.ts";
 import { propertiesKey } from "../routing/binding_key.ts";
 import type { BindingEnd, BindingEnds, BindingRouting } from "./bindings.ts";
 import { Bindings } from "./bindings.ts";
-import type { Broker } from "../broker.ts";
+import type { TopologyBroker } from "./home.ts";
 import type { Exchange } from "../routing/exchange.ts";
 import {
   assertNotDefaultExchange,
   DEFAULT_EXCHANGE,
   ExchangeRegistry,
 } from "./exchange_registry.ts";
-import type { ExchangeSpec, Owner, QueueSpec } from "../names.ts";
+import type { DestinationType, ExchangeSpec, Owner, QueueSpec } from "../names.ts";
 import { assertNotInternal, withoutLineBreaks } from "../names.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { DeleteConditions } from "./queue_registry.ts";
@@ -54,7 +54,7 @@ export interface BindingInfo {
 
 /** One virtual host. */
 export class VHost {
-  readonly broker: Broker;
+  readonly broker: TopologyBroker;
   readonly name: string;
   /**
    * Rises with every change that can change a route. A route found at a lower epoch is not used again.
@@ -66,7 +66,7 @@ export class VHost {
   readonly #router: Router;
 
   /** Creates a vhost with the predeclared exchanges. */
-  constructor(broker: Broker, name: string) {
+  constructor(broker: TopologyBroker, name: string) {
     this.broker = broker;
     this.name = name;
     this.#queues = new QueueRegistry(this);

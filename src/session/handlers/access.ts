@@ -8,7 +8,7 @@ import {
   writeAccessRequestOk,
 } from "../../amqp/methods_gen.ts";
 import type { Channel } from "../channel.ts";
-import { unimplemented } from "../unimplemented.ts";
+import { unimplemented } from "./unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
 const TICKET = 1;

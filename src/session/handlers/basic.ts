@@ -23,7 +23,7 @@ import { NOT_IMPLEMENTED } from "../../amqp/reply_code.ts";
 import { settleTurn } from "../../broker/queue/dispatch.ts";
 import { CAUSE_RECOVER } from "../../broker/retry/rules.ts";
 import type { Channel } from "../channel.ts";
-import { unimplemented } from "../unimplemented.ts";
+import { unimplemented } from "./unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 import { consume } from "./basic_consume.ts";
 import { get } from "./basic_get.ts";

@@ -20,7 +20,7 @@ import { assert } from "../../lib/assert.ts";
 import { Channel } from "../channel.ts";
 import type { Connection } from "../connection.ts";
 import { STATE_CLOSING } from "../connection_state.ts";
-import { unimplemented } from "../unimplemented.ts";
+import { unimplemented } from "./unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
 /** channel.open on a number that is not in use. */

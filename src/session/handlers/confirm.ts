@@ -10,7 +10,7 @@ import {
 } from "../../amqp/methods_gen.ts";
 import { PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
 import type { Channel } from "../channel.ts";
-import { unimplemented } from "../unimplemented.ts";
+import { unimplemented } from "./unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
 /** Handles a method of the class. */

@@ -18,7 +18,7 @@ import {
 } from "../../amqp/methods_gen.ts";
 import type { Channel } from "../channel.ts";
 import { answerWhenDefined, answerWhenUndefined } from "../store_wait.ts";
-import { unimplemented } from "../unimplemented.ts";
+import { unimplemented } from "./unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
 /** Handles a method of the class. */

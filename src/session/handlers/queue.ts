@@ -25,7 +25,7 @@ import { NOT_FOUND } from "../../amqp/reply_code.ts";
 import type { Queue } from "../../broker/queue/queue.ts";
 import type { Channel } from "../channel.ts";
 import { answerWhenDefined, answerWhenUndefined } from "../store_wait.ts";
-import { unimplemented } from "../unimplemented.ts";
+import { unimplemented } from "./unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
 /** Handles a method of the class. */

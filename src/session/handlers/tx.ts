@@ -28,7 +28,7 @@ import { publishNow } from "../publishing.ts";
 import { waitForBatch } from "../store_wait.ts";
 import type { HeldSettlement } from "../tx.ts";
 import { SETTLE_ACK, SETTLE_REJECT, Transaction } from "../tx.ts";
-import { unimplemented } from "../unimplemented.ts";
+import { unimplemented } from "./unimplemented.ts";
 import { argumentsStart } from "./arguments.ts";
 
 /** Handles a method of the class. */

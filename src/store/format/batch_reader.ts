@@ -10,7 +10,7 @@ import type { Death, DefinitionKind, Delay, RemovalCause } from "../port.ts";
 import { VarintReader } from "../varint.ts";
 import { type BatchChain, type Placed, unpackEntry } from "./batch_writer.ts";
 import * as format from "./format.ts";
-import { emptyRow } from "../recovery/recovered_rows.ts";
+import { emptyRow } from "./message_row.ts";
 
 /** Whether a batch was found in another file than the one it was written to. */
 export function isForeign(batch: BatchPlace, fileNumber: number): boolean {

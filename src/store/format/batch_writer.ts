@@ -46,10 +46,10 @@ import {
   RECORD_HAS_EXPIRY,
   STATE_DELAYED,
 } from "./format.ts";
-import type { RecoveredRow } from "../recovery/recovered_rows.ts";
+import type { MessageRow } from "./message_row.ts";
 
 /** A message as a snapshot places it; see ENTRY_PLACED. */
-export interface Placed extends RecoveredRow {
+export interface Placed extends MessageRow {
   queueId: number;
   position: number;
 }

@@ -2,7 +2,13 @@
 // in. The values are JSON that the broker has made; only the id of a queue is read here.
 
 import type { DefinitionKind } from "../port.ts";
-import type { Recovered } from "../recovery/recovery.ts";
+
+/** The definitions that recovery has found. */
+export interface RecoveredDefinitions {
+  readonly definitions: Readonly<Record<DefinitionKind, ReadonlyMap<string, unknown>>>;
+  /** The highest queue id that was ever used. */
+  readonly queueIdMax: number;
+}
 
 /** Exchanges, queues and bindings by key. */
 export class Definitions {
@@ -10,7 +16,7 @@ export class Definitions {
   /** The highest queue id that was ever used. */
   lastQueueId: number;
 
-  constructor(recovered: Recovered) {
+  constructor(recovered: RecoveredDefinitions) {
     this.#byKind = {
       exchange: new Map(recovered.definitions.exchange),
       queue: new Map(recovered.definitions.queue),

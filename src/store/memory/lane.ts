@@ -277,7 +277,7 @@ export class Lane implements ReadyLane, PageSource {
   }
 
   pagedIn(page: Page, loaded: LoadedMessages, isAhead: boolean): void {
-    const chunk = page.chunk!;
+    const chunk = page.chunk as LaneChunk;
     const { first, last } = page.place;
     const slots = this.#pool.takeUsed(first, last - first + 1);
     slots.take(loaded);

@@ -18,7 +18,7 @@ import {
 import { type Manifest, readManifest, StoreFormatError } from "../folder/manifest.ts";
 import { PageFormatError, PageReader } from "../pages/page_reader.ts";
 import { RecordFiles } from "../residency/record_files.ts";
-import { emptyRow } from "./recovered_rows.ts";
+import { emptyRow } from "../format/message_row.ts";
 import { recover, type Recovered, type RecoveredPage } from "./recovery.ts";
 
 const WINDOW_BYTES = 8 * 1024 * 1024;

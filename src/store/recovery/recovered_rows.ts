@@ -3,6 +3,8 @@
 // they grow; chunks are not. PositionTable says which row belongs to which position. The broker
 // takes the rows over one by one.
 
+import type { MessageRow } from "../format/message_row.ts";
+
 /** Rows in a chunk: a power of two. */
 const CHUNK_ROWS = 8192;
 const CHUNK_SHIFT = 13;
@@ -10,23 +12,6 @@ const CHUNK_MASK = CHUNK_ROWS - 1;
 
 /** The number that stands for no row. */
 export const NO_ROW = 0;
-
-/** The content of a row. */
-export interface RecoveredRow {
-  file: number;
-  offset: number;
-  recordBytes: number;
-  state: number;
-  entry: number;
-  /** When its delay ends, ms; 0 unless it is delayed. */
-  dueMs: number;
-  delayNumber: number;
-  flags: number;
-  priority: number;
-  bodyBytes: number;
-  arrivalMs: number;
-  expiryMs: number;
-}
 
 /** Some rows, column by column. */
 class RowChunk {
@@ -70,7 +55,7 @@ export class RecoveredRows {
   }
 
   /** Sets all columns of a row. The row shows the state before the batch `since`. */
-  set(row: number, said: RecoveredRow, since: number): void {
+  set(row: number, said: MessageRow, since: number): void {
     const chunk = this.#chunks[row >>> CHUNK_SHIFT]!;
     const at = row & CHUNK_MASK;
     chunk.since[at] = since;
@@ -89,7 +74,7 @@ export class RecoveredRows {
   }
 
   /** Copies all columns of a row into `into`. */
-  get(row: number, into: RecoveredRow): void {
+  get(row: number, into: MessageRow): void {
     const chunk = this.#chunks[row >>> CHUNK_SHIFT]!;
     const at = row & CHUNK_MASK;
     into.file = chunk.file[at]!;
@@ -141,22 +126,4 @@ export class RecoveredRows {
     chunk.file[row & CHUNK_MASK] = file;
     chunk.offset[row & CHUNK_MASK] = offset;
   }
-}
-
-/** Returns an empty row, to be filled in. */
-export function emptyRow(): RecoveredRow {
-  return {
-    file: 0,
-    offset: 0,
-    recordBytes: 0,
-    state: 0,
-    entry: 0,
-    dueMs: 0,
-    delayNumber: 0,
-    flags: 0,
-    priority: 0,
-    bodyBytes: 0,
-    arrivalMs: 0,
-    expiryMs: 0,
-  };
 }

@@ -34,7 +34,8 @@ import { LogReplay, type OnLogBatch, type Repair } from "./log_replay.ts";
 import { type Manifest, writeManifest } from "../folder/manifest.ts";
 import { PageFormatError, PageReader, type PageRow } from "../pages/page_reader.ts";
 import { PositionTable } from "./position_table.ts";
-import { emptyRow, NO_ROW, type RecoveredRow, RecoveredRows } from "./recovered_rows.ts";
+import { emptyRow, type MessageRow } from "../format/message_row.ts";
+import { NO_ROW, RecoveredRows } from "./recovered_rows.ts";
 
 /** A page that was found. */
 export interface RecoveredPage extends PagePlace {
@@ -147,7 +148,7 @@ export class Recovered implements BatchVisitor {
 
   // Returns the row of a ready message, without its place and its deliveries; the same object every
   // time.
-  #readyRow(record: RecordMeta | PageRow): RecoveredRow {
+  #readyRow(record: RecordMeta | PageRow): MessageRow {
     const row = this.#row;
     row.recordBytes = record.recordBytes;
     row.state = STATE_READY;

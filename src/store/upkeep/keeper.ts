@@ -18,15 +18,15 @@ import type { Holdings } from "../live/holdings.ts";
 import { type Manifest, writeManifest } from "../folder/manifest.ts";
 import { Mover } from "./mover.ts";
 import type { Paging } from "../pages/paging.ts";
-import { Removals } from "../folder/removals.ts";
+import { Removals } from "./removals.ts";
 import type { ReadAhead } from "../residency/read_ahead.ts";
 import { Rescue } from "./rescue.ts";
-import { Room } from "../folder/room.ts";
+import { Room } from "./room.ts";
 import type { StoreSizes } from "../folder/sizes.ts";
 import { HoldingsSource } from "./snapshot_source.ts";
 import type { Troubles } from "../folder/troubles.ts";
 import { type SnapshotSource, SnapshotWriter } from "./snapshot_writer.ts";
-import { Victims } from "../folder/victims.ts";
+import { Victims } from "./victims.ts";
 
 // How long a file is left alone after a part of it could not be moved.
 const MOVE_RETRY_MS = 60_000;

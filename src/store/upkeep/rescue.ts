@@ -11,7 +11,7 @@ import type { DataFiles } from "../folder/data_files.ts";
 import { type Holdings, NO_HOLDING } from "../live/holdings.ts";
 import { readManifest, StoreFormatError } from "../folder/manifest.ts";
 import type { PageSet } from "../pages/page_set.ts";
-import type { Reserve } from "../folder/reserve.ts";
+import type { Reserve } from "./reserve.ts";
 import type { StoreSizes } from "../folder/sizes.ts";
 import { type SnapshotSource, SnapshotWriter } from "./snapshot_writer.ts";
 

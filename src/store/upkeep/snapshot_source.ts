@@ -10,7 +10,7 @@ import type { Placed } from "../format/batch_writer.ts";
 import type { Definitions } from "../live/definitions.ts";
 import { type Holdings, NO_HOLDING } from "../live/holdings.ts";
 import type { PageSet } from "../pages/page_set.ts";
-import { emptyRow } from "../recovery/recovered_rows.ts";
+import { emptyRow } from "../format/message_row.ts";
 import type { SnapshotSource } from "./snapshot_writer.ts";
 
 /** The state of a file store as a snapshot sees it. */

@@ -6,7 +6,7 @@ import { DataFiles } from "../../../src/store/folder/data_files.ts";
 import { parseDataFileName } from "../../../src/store/format/format.ts";
 import { PageReader } from "../../../src/store/pages/page_reader.ts";
 import { RecordFiles } from "../../../src/store/residency/record_files.ts";
-import { emptyRow } from "../../../src/store/recovery/recovered_rows.ts";
+import { emptyRow } from "../../../src/store/format/message_row.ts";
 import type { RecoveredPage, RecoveredQueue } from "../../../src/store/recovery/recovery.ts";
 import { RECORD_PERSISTENT } from "../../../src/store/port.ts";
 import type { MemoryDisk } from "../../support/memory_disk.ts";

@@ -312,7 +312,8 @@ export class Watch {
     // A full queue may pass on what it does not take.
     for (let source: Queue | undefined = queue; source !== undefined;) {
       if (source.args.deadLetterExchange === null) return;
-      const target: Queue | undefined = queue.vhost.queues.get(source.args.deadLetterRoutingKey!);
+      const { queues } = this.#parts.broker.vhosts.get(queue.vhost.name)!;
+      const target: Queue | undefined = queues.get(source.args.deadLetterRoutingKey!);
       if (target === undefined || !target.durable) return;
       if (target.args.overflow === "drop-head") break;
       if (target.args.overflow === "reject-publish") return;

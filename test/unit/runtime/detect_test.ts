@@ -1,7 +1,8 @@
 // Which runtime this is, and that its adapters load.
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { detectRuntime, loadRuntime } from "../../../src/runtime/detect.ts";
+import { detectRuntime } from "../../../src/runtime/detect.ts";
+import { loadRuntime } from "../../../src/runtime/load.ts";
 
 Deno.test("detectRuntime() asks for Bun first, then for a real Deno", () => {
   assertEquals(detectRuntime({ Bun: {}, Deno: { version: { deno: "2.9.6" } } }), "bun");

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { connect, type Socket } from "node:net";
-import { loadRuntime } from "../../../src/runtime/detect.ts";
+import { loadRuntime } from "../../../src/runtime/load.ts";
 import { ListenError } from "../../../src/runtime/listen_error.ts";
 import { StubRoom } from "../../support/stub_room.ts";
 

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertGreater, assertRejects, assertStrictEquals } from "@std/assert";
 import { connect, type Socket } from "node:net";
-import { loadRuntime } from "../../../src/runtime/detect.ts";
+import { loadRuntime } from "../../../src/runtime/load.ts";
 import { ListenError } from "../../../src/runtime/listen_error.ts";
 import type { StreamListener } from "../../../src/runtime/port.ts";
 import type { Transport, TransportInfo } from "../../../src/session/transport.ts";

@@ -7,7 +7,7 @@ import { CommitLog } from "../../../src/store/log/commit_log.ts";
 import { LogReplay } from "../../../src/store/recovery/log_replay.ts";
 import { Rescue } from "../../../src/store/upkeep/rescue.ts";
 import { RetainedBatches } from "../../../src/store/log/retained_batches.ts";
-import { Victims } from "../../../src/store/folder/victims.ts";
+import { Victims } from "../../../src/store/upkeep/victims.ts";
 import * as scenarios from "./support/guard_scenarios.ts";
 
 interface Guard {

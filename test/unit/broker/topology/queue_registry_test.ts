@@ -10,6 +10,7 @@ import {
   args,
   BOB,
   declareQueue,
+  makeBroker,
   makeVHost,
   queueSpec,
   refusalOf,
@@ -305,15 +306,16 @@ Deno.test("removeQueue() twice is nothing, also when the name is taken again", (
 });
 
 Deno.test("declaring a queue again keeps it from expiring, passively as well", () => {
-  const vhost = makeVHost();
+  const broker = makeBroker();
+  const vhost = broker.vhosts.get("/")!;
   declareQueue(vhost, "q", { "x-expires": 1000 });
   for (const nowMs of [900, 1800, 2700]) {
-    vhost.broker.beginTurn(nowMs);
+    broker.beginTurn(nowMs);
     if (nowMs === 1800) declareQueue(vhost, "q", { "x-expires": 1000 });
     else vhost.passiveQueue("q", ALICE);
   }
-  vhost.broker.beginTurn(3699);
+  broker.beginTurn(3699);
   assert(vhost.queues.has("q"));
-  vhost.broker.beginTurn(3700);
+  broker.beginTurn(3700);
   assertFalse(vhost.queues.has("q"));
 });

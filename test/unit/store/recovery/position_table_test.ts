@@ -3,7 +3,8 @@
 import { assertEquals } from "@std/assert";
 import { Prng } from "../../../../src/lib/prng.ts";
 import { PositionTable } from "../../../../src/store/recovery/position_table.ts";
-import { emptyRow, NO_ROW, RecoveredRows } from "../../../../src/store/recovery/recovered_rows.ts";
+import { emptyRow } from "../../../../src/store/format/message_row.ts";
+import { NO_ROW, RecoveredRows } from "../../../../src/store/recovery/recovered_rows.ts";
 
 Deno.test("PositionTable finds what a Map of the same changes holds", () => {
   const prng = new Prng(7);

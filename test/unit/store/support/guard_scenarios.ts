@@ -7,7 +7,7 @@ import { Prng } from "../../../../src/lib/prng.ts";
 import type { FileStore } from "../../../../src/store/file_store.ts";
 import { DataFiles } from "../../../../src/store/folder/data_files.ts";
 import { Rescue, type RescueParts } from "../../../../src/store/upkeep/rescue.ts";
-import { Reserve } from "../../../../src/store/folder/reserve.ts";
+import { Reserve } from "../../../../src/store/upkeep/reserve.ts";
 import { DEFAULT_SIZES, type StoreSizes } from "../../../../src/store/folder/sizes.ts";
 import { openStore } from "../../../support/disk_store.ts";
 import { type Crash, MemoryDisk } from "../../../support/memory_disk.ts";

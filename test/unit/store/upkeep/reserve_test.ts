@@ -2,7 +2,7 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { DiskError } from "../../../../src/store/file_system.ts";
-import { Reserve } from "../../../../src/store/folder/reserve.ts";
+import { Reserve } from "../../../../src/store/upkeep/reserve.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 
 const RESERVE_BYTES = 600;

@@ -2,9 +2,9 @@
 
 import { assertEquals, assertLessOrEqual } from "@std/assert";
 import { type DataFile, DataFiles } from "../../../../src/store/folder/data_files.ts";
-import { Room } from "../../../../src/store/folder/room.ts";
+import { Room } from "../../../../src/store/upkeep/room.ts";
 import { DEFAULT_SIZES } from "../../../../src/store/folder/sizes.ts";
-import { Victims } from "../../../../src/store/folder/victims.ts";
+import { Victims } from "../../../../src/store/upkeep/victims.ts";
 import { Troubles } from "../../../../src/store/folder/troubles.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 

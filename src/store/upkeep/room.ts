@@ -4,7 +4,7 @@
 import type { Logger } from "../../lib/logger.ts";
 import { DiskError, type FileSystem } from "../file_system.ts";
 import { Reserve } from "./reserve.ts";
-import type { TroubleName, Troubles } from "./troubles.ts";
+import type { TroubleName, Troubles } from "../folder/troubles.ts";
 
 // Other programs fill and empty the same disk.
 const CHECK_INTERVAL_MS = 1000;

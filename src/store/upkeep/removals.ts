@@ -4,7 +4,7 @@
 // any more.
 
 import type { DiskError } from "../file_system.ts";
-import type { DataFile, DataFiles } from "./data_files.ts";
+import type { DataFile, DataFiles } from "../folder/data_files.ts";
 
 const RETRY_MS = 10_000;
 

@@ -3,11 +3,11 @@
 // every other method goes to the handler of its class. The connection calls it for each frame; it keeps
 // no state.
 
-import { ConnectionError } from "../amqp/errors.ts";
-import { FRAME_BODY, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD } from "../amqp/frame.ts";
-import { payloadSnippet } from "../amqp/frame.ts";
-import type { FrameParser } from "../amqp/frame_parser.ts";
-import { readMethodKey } from "../amqp/method_frame.ts";
+import { ConnectionError } from "../../amqp/errors.ts";
+import { FRAME_BODY, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD } from "../../amqp/frame.ts";
+import { payloadSnippet } from "../../amqp/frame.ts";
+import type { FrameParser } from "../../amqp/frame_parser.ts";
+import { readMethodKey } from "../../amqp/method_frame.ts";
 import {
   BASIC_ACK,
   BASIC_NACK,
@@ -17,22 +17,22 @@ import {
   CHANNEL_CLOSE_OK,
   CHANNEL_OPEN,
   writeChannelCloseOk,
-} from "../amqp/methods_gen.ts";
-import { CHANNEL_ERROR, COMMAND_INVALID, UNEXPECTED_FRAME } from "../amqp/reply_code.ts";
-import type { Channel } from "./channel.ts";
-import type { Connection } from "./connection.ts";
-import { STATE_RUNNING } from "./connection_state.ts";
-import { handleAccess } from "./handlers/access.ts";
-import { handleBasic } from "./handlers/basic.ts";
-import { handleAck, handleNack, handleReject } from "./handlers/basic_settle.ts";
-import { handleChannel, openChannel } from "./handlers/channel.ts";
-import { handleConfirm } from "./handlers/confirm.ts";
-import { handleConnection } from "./handlers/connection.ts";
-import { handleExchange } from "./handlers/exchange.ts";
-import { handleQueue } from "./handlers/queue.ts";
-import { handleTx } from "./handlers/tx.ts";
-import { ASSEMBLY_BODY, ASSEMBLY_HEADER, ASSEMBLY_IDLE } from "./publish_assembly.ts";
-import { beginPublish, receiveBody, receiveHeader } from "./publishing.ts";
+} from "../../amqp/methods_gen.ts";
+import { CHANNEL_ERROR, COMMAND_INVALID, UNEXPECTED_FRAME } from "../../amqp/reply_code.ts";
+import type { Channel } from "../channel.ts";
+import type { Connection } from "../connection.ts";
+import { STATE_RUNNING } from "../connection_state.ts";
+import { handleAccess } from "./access.ts";
+import { handleBasic } from "./basic.ts";
+import { handleAck, handleNack, handleReject } from "./basic_settle.ts";
+import { handleChannel, openChannel } from "./channel.ts";
+import { handleConfirm } from "./confirm.ts";
+import { handleConnection } from "./connection.ts";
+import { handleExchange } from "./exchange.ts";
+import { handleQueue } from "./queue.ts";
+import { handleTx } from "./tx.ts";
+import { ASSEMBLY_BODY, ASSEMBLY_HEADER, ASSEMBLY_IDLE } from "../publish_assembly.ts";
+import { beginPublish, receiveBody, receiveHeader } from "../publishing.ts";
 import { unimplemented } from "./unimplemented.ts";
 
 const CLASS_ACCESS = 30;

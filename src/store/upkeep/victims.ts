@@ -2,10 +2,10 @@
 // is much larger than its live bytes. Keeper asks it every turn while nothing is being moved. The
 // movers do the work.
 
-import type { DataFile, DataFiles } from "./data_files.ts";
+import type { DataFile, DataFiles } from "../folder/data_files.ts";
 import { BATCH_HEADER_BYTES } from "../format/format.ts";
 import type { Room } from "./room.ts";
-import type { StoreSizes } from "./sizes.ts";
+import type { StoreSizes } from "../folder/sizes.ts";
 
 // A file is worth emptying when less than this part of it is alive.
 const MOVE_BELOW_RATIO = 0.5;

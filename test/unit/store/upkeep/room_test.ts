@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { LogFields } from "../../../../src/lib/logger.ts";
-import { Room } from "../../../../src/store/folder/room.ts";
+import { Room } from "../../../../src/store/upkeep/room.ts";
 import { Troubles } from "../../../../src/store/folder/troubles.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 

@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { DataFiles } from "../../../../src/store/folder/data_files.ts";
-import { Removals } from "../../../../src/store/folder/removals.ts";
+import { Removals } from "../../../../src/store/upkeep/removals.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 
 function start(count: number) {
