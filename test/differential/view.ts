@@ -66,6 +66,8 @@ export class View {
   readonly gets: { queue: string; noAck: boolean }[] = [];
   /** Queues whose deletion has no answer yet. */
   readonly deleting: string[] = [];
+  /** The limit of the channel, from `basic.qos` with `global`; 0 for none. */
+  channelLimit = 0;
   /** Name of the queue declared last. */
   lastQueue = "";
   /** Number of the last publish that asks for a confirm. */
@@ -76,6 +78,11 @@ export class View {
   /** Whether nothing is owed any more. */
   get isDone(): boolean {
     return this.isRefused || (this.owed === 0 && this.unconfirmed.size === 0);
+  }
+
+  /** Whether the channel gets nothing more until it settles something. */
+  get isFull(): boolean {
+    return this.channelLimit > 0 && this.unsettled.size + this.held.size >= this.channelLimit;
   }
 
   /** The channel is new, or gone. */
@@ -91,6 +98,7 @@ export class View {
     this.held.clear();
     this.gets.length = 0;
     this.deleting.length = 0;
+    this.channelLimit = 0;
     this.lastQueue = "";
     this.confirmedTag = 0;
     this.unconfirmed.clear();

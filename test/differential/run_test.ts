@@ -1,0 +1,45 @@
+// The freedom that the comparison gives to a return under a used-up limit of the channel is as narrow as
+// docs/differences.md says.
+
+import { assertEquals } from "@std/assert";
+import type { Op } from "./program.ts";
+import { overtakes } from "./run.ts";
+import { View } from "./view.ts";
+
+const REJECT: Op = { kind: "settle", how: "reject", requeue: true, multiple: false, pick: 0 };
+
+function holding(count: number, channelLimit: number): View {
+  const view = new View();
+  view.channelLimit = channelLimit;
+  for (let tag = 1; tag <= count; tag++) {
+    view.unsettled.set(tag, { key: `c m${tag}.`, queue: "q", consumerTag: "c" });
+  }
+  return view;
+}
+
+Deno.test("overtakes() is for returns under a limit of the channel that is used up", () => {
+  assertEquals(overtakes(holding(2, 2), [REJECT]), true);
+  assertEquals(overtakes(holding(2, 2), [{ ...REJECT, how: "nack" }]), true);
+  assertEquals(
+    overtakes(holding(2, 2), [{ kind: "settle-all", how: "nack", requeue: true }]),
+    true,
+  );
+  assertEquals(overtakes(holding(2, 2), [{ kind: "recover", how: "async" }]), true);
+});
+
+Deno.test("overtakes() is not for acks, other limits, or room that is left", () => {
+  assertEquals(overtakes(holding(1, 2), [REJECT]), false);
+  assertEquals(overtakes(holding(2, 0), [REJECT]), false);
+  assertEquals(overtakes(holding(2, 2), [{ ...REJECT, how: "ack" }]), false);
+  assertEquals(overtakes(holding(2, 2), [{ ...REJECT, requeue: false }]), false);
+  assertEquals(overtakes(holding(2, 2), [{ kind: "recover", how: "without-requeue" }]), false);
+  assertEquals(overtakes(holding(2, 2), [{ kind: "tx", what: "commit" }]), false);
+});
+
+Deno.test("overtakes() sees the returns that a transaction holds", () => {
+  const view = holding(1, 2);
+  view.isTx = true;
+  view.held.set(2, { key: "c m2.", queue: "q", consumerTag: "c" });
+  assertEquals(overtakes(view, [{ kind: "tx", what: "commit" }]), true);
+  assertEquals(overtakes(view, [{ kind: "tx", what: "rollback" }]), false);
+});
