@@ -1,9 +1,10 @@
-// Deno lint plugin: the direction of the layers, and nothing ambient in the pure ones. `deno lint`
-// runs it on every file (see deno.json); the table of rooms is scripts/lint/layers.ts. It looks at
-// imports of any form, type imports included: a type is a dependency too.
+// Deno lint plugin: the direction of the layers, nothing ambient in the pure ones, and no way around the
+// broker. `deno lint` runs it on every file (see deno.json); the table of rooms is
+// scripts/lint/layers.ts. It looks at imports of any form, type imports included: a type is a
+// dependency too.
 
 import { ambientProblem, isDeclaration } from "./lint/ambient.ts";
-import { importProblem, isPure, projectPath } from "./lint/layers.ts";
+import { asksTheBroker, importProblem, isPure, projectPath } from "./lint/layers.ts";
 
 type Context = Deno.lint.RuleContext;
 type Visitor = Deno.lint.LintVisitor;
@@ -58,11 +59,30 @@ function noAmbient(context: Context): Visitor {
   };
 }
 
+/** Sessions and management ask the broker; what it is made of is its own business. */
+function askTheBroker(context: Context): Visitor {
+  if (!asksTheBroker(projectPath(context.filename))) return {};
+  const look = (node: Deno.lint.Node, key: Deno.lint.Node): void => {
+    const name = key.type === "Identifier" ? key.name : key.type === "Literal" ? key.value : null;
+    if (name !== "store") return;
+    context.report({ node, message: "the store is behind the broker: ask the broker" });
+  };
+  return {
+    MemberExpression: (node) => look(node, node.property),
+    ObjectPattern: (node) => {
+      for (const property of node.properties) {
+        if (property.type === "Property") look(property, property.key);
+      }
+    },
+  };
+}
+
 const plugin: Deno.lint.Plugin = {
   name: "reprise-layers",
   rules: {
     "layer-direction": { create: layerDirection },
     "no-ambient": { create: noAmbient },
+    "ask-the-broker": { create: askTheBroker },
   },
 };
 

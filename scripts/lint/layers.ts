@@ -77,6 +77,12 @@ export function isPure(path: string): boolean {
   return room !== undefined && (ROOMS[room]?.pure ?? true);
 }
 
+/** Says whether the file may use the store only by asking the broker, through whatever members. */
+export function asksTheBroker(path: string): boolean {
+  const room = roomOf(path);
+  return room === "session" || room === "management";
+}
+
 /**
  * Says what is wrong with one import, or undefined if nothing is.
  *

@@ -15,6 +15,7 @@ import { type Limits, withinMemory } from "./limits.ts";
 import { LoginThrottle } from "./access/login_throttle.ts";
 import { Metrics } from "./metrics.ts";
 import type { Queue } from "./queue/queue.ts";
+import { Safety } from "./safety.ts";
 import { Timers } from "./timers.ts";
 import type { Retries } from "./retry/retries.ts";
 import type { Users } from "./access/users.ts";
@@ -55,6 +56,8 @@ export class Broker {
   readonly delayedTable: DelayedTable = new DelayedTable();
   readonly unsafeDelays: UnsafeDelays = new UnsafeDelays();
   readonly deadLetters: DeadLetters;
+  /** What sessions ask about the store. */
+  readonly safety: Safety;
   readonly expirySweeps: ExpirySweeps;
   /** The one Delivery, filled anew for each message that is delivered; see delivery.ts. */
   readonly delivery: Delivery = new Delivery();
@@ -95,8 +98,14 @@ export class Broker {
     this.random = options.random;
     this.timers = new Timers(this.scheduler);
     this.deadLetters = new DeadLetters(this);
+    this.safety = new Safety(this.store, this.deadLetters);
     this.expirySweeps = new ExpirySweeps();
     this.vhosts.set("/", new VHost(this, "/"));
+  }
+
+  /** Has `wake` called when the store has finished something and a turn should follow. */
+  onStoreWake(wake: () => void): void {
+    this.store.onWake = wake;
   }
 
   /** Returns an id that no queue of this node has had. Ids are never reused. */

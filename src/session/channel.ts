@@ -190,9 +190,9 @@ export class Channel implements ConsumerChannel {
   /** Confirms the publishes that are decided. Returns true when none waits any more. */
   settleConfirms(): boolean {
     const { confirms, connection, context } = this;
-    const { store, metrics } = context.broker;
-    if (confirms.hasSafe(store.safeBatch)) {
-      confirms.settle(connection.writer(), this.number, store, metrics);
+    const { safety, metrics } = context.broker;
+    if (confirms.hasSafe(safety.safeBatch)) {
+      confirms.settle(connection.writer(), this.number, safety, metrics);
     }
     this.isConfirming = confirms.isWaiting;
     return !this.isConfirming;

@@ -103,13 +103,13 @@ export class Confirms {
    * Answers the publishes before the first that waits, in the order of their tags, and adds to
    * `counts`.
    */
-  settle(out: ByteWriter, channel: number, store: Batches, counts: ConfirmCounts): void {
-    const decided = this.#decidedRuns(store.safeBatch);
+  settle(out: ByteWriter, channel: number, safety: Batches, counts: ConfirmCounts): void {
+    const decided = this.#decidedRuns(safety.safeBatch);
     if (decided === 0) return;
     const isFew = this.#runs[decided - 1]!.lastTag - this.#answeredTag <= SINGLE_ANSWERS_MAX;
     for (let index = 0; index < decided; index++) {
-      const isNack = this.#isNack(index, store);
-      while (index + 1 < decided && this.#isNack(index + 1, store) === isNack) index++;
+      const isNack = this.#isNack(index, safety);
+      while (index + 1 < decided && this.#isNack(index + 1, safety) === isNack) index++;
       const { lastTag } = this.#runs[index]!;
       if (isNack) counts.nacked += lastTag - this.#answeredTag;
       else counts.confirmed += lastTag - this.#answeredTag;
@@ -126,9 +126,9 @@ export class Confirms {
     return count;
   }
 
-  #isNack(index: number, store: Batches): boolean {
+  #isNack(index: number, safety: Batches): boolean {
     const { isRefused, batch } = this.#runs[index]!;
-    return isRefused || (batch !== SAFE_AT_TURN_END && store.isFailed(batch));
+    return isRefused || (batch !== SAFE_AT_TURN_END && safety.isFailed(batch));
   }
 
   // Both answer all publishes after the last answer, up to `lastTag`.

@@ -146,7 +146,7 @@ export class SessionContext {
   }
 
   #resumeWaits(): void {
-    const { safeBatch } = this.broker.store;
+    const { safeBatch } = this.broker.safety;
     const waits = this.storeWaits;
     this.storeWaits = waits.filter(({ batch }) => batch > safeBatch);
     for (const { channel, batch, resume } of waits) {

@@ -82,10 +82,10 @@ export class Engine {
       watchesPeers: options.watchesPeers ?? true,
       handleFrame,
     });
-    broker.store.onWake = () => {
+    broker.onStoreWake(() => {
       this.#isWoken = true;
       this.#askSoon();
-    };
+    });
     this.#context.timers = new SchedulerTimers(this.#context, this.#connections);
   }
 

@@ -238,7 +238,7 @@ function confirm(channel: Channel, tag: number, outcome: number): void {
   if ((outcome & (PUBLISH_OVERFLOWED | PUBLISH_REFUSED)) !== 0) confirms.refused(tag);
   else {
     const isLogged = (outcome & PUBLISH_LOGGED) !== 0;
-    confirms.accepted(tag, isLogged ? context.broker.store.openBatch : SAFE_AT_TURN_END);
+    confirms.accepted(tag, isLogged ? context.broker.safety.openBatch : SAFE_AT_TURN_END);
   }
   if (channel.isConfirming) return;
   channel.isConfirming = true;

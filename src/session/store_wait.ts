@@ -31,15 +31,15 @@ export function waitForBatch(wait: StoreWait): void {
  * definition that a crash could undo, whichever client made it and whatever the disk has refused.
  */
 export function answerWhenDefined(channel: Channel, batch: number, write: () => void): void {
-  const { store } = channel.context.broker;
+  const { safety } = channel.context.broker;
   const answer = () => {
     // The batch is decided but not stored: the disk has refused it.
-    if (batch > store.storedBatch) {
+    if (batch > safety.storedBatch) {
       throw new ConnectionError(RESOURCE_ERROR, "the definition could not be stored");
     }
     write();
   };
-  if (batch <= store.safeBatch) answer();
+  if (batch <= safety.safeBatch) answer();
   else waitForBatch({ channel, batch, resume: answer });
 }
 
@@ -49,14 +49,14 @@ export function answerWhenDefined(channel: Channel, batch: number, write: () => 
  * Declarations of others do not matter.
  */
 export function answerWhenUndefined(channel: Channel, write: () => void): void {
-  const { store } = channel.context.broker;
-  const batch = store.undefinitionBatch;
-  if (batch <= store.safeBatch) return write();
+  const { safety } = channel.context.broker;
+  const batch = safety.undefinitionBatch;
+  if (batch <= safety.safeBatch) return write();
   waitForBatch({
     channel,
     batch,
     resume: () => {
-      if (store.isFailed(batch)) {
+      if (safety.isFailed(batch)) {
         throw new ConnectionError(RESOURCE_ERROR, "the definition could not be stored");
       }
       write();

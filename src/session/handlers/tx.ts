@@ -66,7 +66,7 @@ function select(channel: Channel): void {
 
 function commit(channel: Channel, tx: Transaction): void {
   const { context } = channel;
-  if (context.broker.store.isReadOnly) {
+  if (context.broker.safety.isReadOnly) {
     throw new ChannelError(RESOURCE_ERROR, "nothing can be committed at the moment");
   }
   let outcomes = 0;
@@ -76,17 +76,15 @@ function commit(channel: Channel, tx: Transaction): void {
   for (const settlement of tx.takeSettlements()) settle(channel, settlement);
   channel.acked();
   const isPartial = (outcomes & (PUBLISH_OVERFLOWED | PUBLISH_REFUSED)) !== 0;
-  const { store, deadLetters } = context.broker;
-  // Dead letters of rejected messages enter the batch when the turn dispatches.
-  const isKept = (outcomes & PUBLISH_LOGGED) !== 0 || !store.isBatchEmpty || deadLetters.hasFresh;
+  const { safety } = context.broker;
+  const isKept = (outcomes & PUBLISH_LOGGED) !== 0 || safety.hasChanges;
   if (!isKept) return answer(channel, isPartial);
-  const batch = store.openBatch;
-  store.wantSync();
+  const batch = safety.wantOpenBatch();
   waitForBatch({
     channel,
     batch,
     resume: () => {
-      if (store.isFailed(batch)) {
+      if (safety.isFailed(batch)) {
         throw new ConnectionError(RESOURCE_ERROR, "commit was not stored");
       }
       answer(channel, isPartial);

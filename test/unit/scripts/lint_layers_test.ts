@@ -168,3 +168,25 @@ Deno.test("no-ambient leaves members, keys, pure members and other rooms alone",
     clean("test/unit/x_test.ts", source);
   }
 });
+
+Deno.test("ask-the-broker reports every way from a session or from management to the store", () => {
+  const sources = [
+    "context.broker.store.commit(1);",
+    "broker?.store;",
+    'broker["store"];',
+    "const { store } = broker;",
+    "const { limits, store: kept } = broker;",
+    "function f({ store }: Broker): void {}",
+    "queue.broker.store = other;",
+  ];
+  for (const source of sources) {
+    caught("src/session/handlers/x.ts", source, "ask-the-broker", "ask the broker");
+    caught("src/management/api/x.ts", source, "ask-the-broker", "ask the broker");
+    clean("src/broker/x.ts", source);
+    clean("src/server.ts", source);
+  }
+  clean(
+    "src/session/x.ts",
+    "const store = 1; const made = { store: 2 }; f(store, made); a.stored;",
+  );
+});
