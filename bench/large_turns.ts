@@ -14,6 +14,7 @@ import process from "node:process";
 import { setImmediate } from "node:timers";
 import * as M from "../src/amqp/methods_gen.ts";
 import type { Properties } from "../src/amqp/properties.ts";
+import { restoreBroker } from "../src/broker/recovery.ts";
 import { DEFAULT_LIMITS } from "../src/broker/limits.ts";
 import { residentBytesOf } from "../src/config/memory_split.ts";
 import { FolderFileSystem } from "../src/runtime/file_system.ts";
@@ -52,7 +53,7 @@ class Bench {
     });
     const limits = { memoryBytesMax: memory, outboxBytesMax: Infinity };
     this.node = new TestNode({ isManual: true, store: this.store, limits });
-    this.store.restored();
+    this.node.engine.turn(() => void restoreBroker(this.node.broker, this.store));
   }
 
   client(): TransportEvents {

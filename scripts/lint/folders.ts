@@ -35,7 +35,7 @@ export const FOLDERS: Readonly<Record<string, readonly Folder[]>> = {
     folder("live", "definitions.ts", "holdings.ts", "log_entries.ts"),
     folder("pages", "page_reader.ts", "page_set.ts", "paging.ts"),
     folder("residency", "evictor.ts", "read_ahead.ts", "record_files.ts", "record_reads.ts"),
-    folder("recovery", "folder_check.ts", "recovery.ts"),
+    folder("recovery", "folder_check.ts", "hand_over.ts", "recovery.ts"),
     folder("upkeep", "keeper.ts"),
     folder("file_store.ts"),
   ],

@@ -1,19 +1,21 @@
-// Restores the state that a store has recovered: definitions, then the messages of every queue at their
+// Restores the state that a store has kept: definitions, then the messages of every queue at their
 // positions, with counts, delays, and the messages that were unacked when the node ended
 // (docs/storage.md "What survives"). The server calls it once, before it serves clients.
 
 import { ChannelError } from "../amqp/errors.ts";
+import type { PageOwner, PagePlace } from "../store/page.ts";
 import {
+  type DeathCause,
+  type DefinitionKind,
   ENTRY_COUNT_MASK,
   ENTRY_REDELIVERED,
   ENTRY_UNSPENT,
+  type KeepingStore,
+  type KeptMessage,
+  type QueueSink,
   type RecordView,
+  type RecoverySink,
 } from "../store/port.ts";
-import type { FileStore } from "../store/file_store.ts";
-import { deathCauseOf, STATE_DELAYED, STATE_OUT } from "../store/format/format.ts";
-import { emptyRow } from "../store/format/message_row.ts";
-import type { RecoveredQueue } from "../store/recovery/recovery.ts";
-import type { PagePlace } from "../store/page.ts";
 import { emptyView } from "../store/views.ts";
 import type { Logger } from "../lib/logger.ts";
 import { meantRetryArgument, unknownRetryArguments } from "./arguments/retry_arguments.ts";
@@ -46,63 +48,91 @@ const IGNORED_NAMED_MAX = 20;
 
 const NOBODY = { name: "recovery" };
 
-/** Restores everything that `store` has recovered. The broker must be new, and its first turn begun. */
-export function restoreBroker(broker: Broker, store: FileStore): RestoredCounts {
-  const { recovered, entries } = store;
-  const counts: RestoredCounts = { queues: 0, ready: 0, delayed: 0, dying: 0, missing: 0 };
-  entries.isRestoring = true;
-  broker.skipQueueIds(recovered.queueIdMax);
-  restoreExchanges(broker, recovered.definitions.exchange.values());
-  const queues = restoreQueues(broker, recovered.definitions.queue.values());
-  restoreBindings(broker, recovered.definitions.binding.values());
-  const deleted = restoreDeleted(broker, recovered.definitions.deleted.values());
-  for (const [queueId, found] of recovered.queues) {
-    const queue = queues.get(queueId) ?? deleted.get(queueId);
-    if (queue !== undefined) restoreMessages(queue, found, { store, counts });
-  }
-  for (const queue of deleted.values()) {
-    if (queue.dyingCount === 0) undefineDeleted(store, queue.vhost.name, queue);
-  }
-  counts.queues = queues.size;
-  store.restored();
-  recovered.queues.clear();
-  return counts;
+/** Restores everything that `store` has kept. The broker must be new, and its first turn begun. */
+export function restoreBroker(broker: Broker, store: KeepingStore): RestoredCounts {
+  const restored = new RestoredBroker(broker);
+  store.restore(restored);
+  return restored.counts;
 }
 
-function vhostOf(broker: Broker, name: string): VHost {
-  const vhost = broker.vhosts.get(name);
-  if (vhost === undefined) throw new Error(`the data folder names an unknown vhost '${name}'`);
-  return vhost;
-}
+class RestoredBroker implements RecoverySink {
+  readonly counts: RestoredCounts = { queues: 0, ready: 0, delayed: 0, dying: 0, missing: 0 };
+  readonly #broker: Broker;
+  readonly #queues = new Map<number, Queue>();
+  readonly #deleted = new Map<number, Queue>();
 
-function restoreExchanges(broker: Broker, values: Iterable<unknown>): void {
-  for (const value of values) {
-    const { vhost, name, type, autoDelete, internal, arguments: args } =
-      value as ExchangeDefinition;
+  constructor(broker: Broker) {
+    this.#broker = broker;
+  }
+
+  lastQueueId(queueId: number): void {
+    this.#broker.skipQueueIds(queueId);
+  }
+
+  defined(kind: DefinitionKind, value: unknown): void {
+    switch (kind) {
+      case "exchange":
+        return this.#exchange(value as ExchangeDefinition);
+      case "queue":
+        return this.#queue(value as QueueDefinition);
+      case "binding":
+        return this.#binding(value as BindingDefinition);
+      case "deleted":
+        return this.#deletedQueue(value as QueueDefinition);
+    }
+  }
+
+  queue(queueId: number): QueueSink | null {
+    const queue = this.#queues.get(queueId) ?? this.#deleted.get(queueId);
+    return queue === undefined ? null : new RestoredQueue(queue, this.#broker, this.counts);
+  }
+
+  ended(): void {
+    for (const queue of this.#deleted.values()) {
+      if (queue.dyingCount > 0) continue;
+      undefineDeleted(this.#broker.store, queue.vhost.name, queue);
+    }
+    this.counts.queues = this.#queues.size;
+    warnOfIgnored(this.#broker.logger, this.#queues.values());
+  }
+
+  #vhost(name: string): VHost {
+    const vhost = this.#broker.vhosts.get(name);
+    if (vhost === undefined) throw new Error(`the data folder names an unknown vhost '${name}'`);
+    return vhost;
+  }
+
+  #exchange(definition: ExchangeDefinition): void {
+    const { vhost, name, type, autoDelete, internal, arguments: args } = definition;
     const spec = { name, type, durable: true, autoDelete, internal, args: tableFromJson(args) };
-    vhostOf(broker, vhost).declareExchange(spec);
+    this.#vhost(vhost).declareExchange(spec);
   }
-}
 
-function restoreQueues(broker: Broker, values: Iterable<unknown>): Map<number, Queue> {
-  const queues = new Map<number, Queue>();
-  for (const value of values) {
-    const definition = value as QueueDefinition;
+  #queue(definition: QueueDefinition): void {
     const { id, vhost } = definition;
-    queues.set(id, vhostOf(broker, vhost).restoreQueue(specOf(definition), id));
+    this.#queues.set(id, this.#vhost(vhost).restoreQueue(specOf(definition), id));
   }
-  warnOfIgnored(broker.logger, queues.values());
-  return queues;
-}
 
-function restoreDeleted(broker: Broker, values: Iterable<unknown>): Map<number, Queue> {
-  const queues = new Map<number, Queue>();
-  for (const value of values) {
-    const definition = value as QueueDefinition;
+  #deletedQueue(definition: QueueDefinition): void {
     const { id, vhost } = definition;
-    queues.set(id, vhostOf(broker, vhost).restoreDeletedQueue(specOf(definition), id));
+    this.#deleted.set(id, this.#vhost(vhost).restoreDeletedQueue(specOf(definition), id));
   }
-  return queues;
+
+  #binding(definition: BindingDefinition): void {
+    const { source, destination, routingKey, destinationType } = definition;
+    const vhost = this.#vhost(definition.vhost);
+    const args = tableFromJson(definition.arguments);
+    try {
+      if (destinationType === "exchange") {
+        vhost.bindExchange({ source, destination, routingKey, args });
+      } else {
+        vhost.bindQueue({ exchange: source, queue: destination, routingKey, args }, NOBODY);
+      }
+    } catch (error) {
+      // A binding whose exchange or queue is gone is gone too.
+      if (!(error instanceof ChannelError)) throw error;
+    }
+  }
 }
 
 function specOf({ name, autoDelete, arguments: args }: QueueDefinition): QueueSpec {
@@ -130,128 +160,74 @@ function warnOfIgnored(logger: Logger, queues: Iterable<Queue>): void {
   });
 }
 
-function restoreBindings(broker: Broker, values: Iterable<unknown>): void {
-  for (const value of values) {
-    const { source, destination, routingKey, destinationType } = value as BindingDefinition;
-    const { vhost: vhostName, arguments: json } = value as BindingDefinition;
-    const vhost = vhostOf(broker, vhostName);
-    const args = tableFromJson(json);
-    try {
-      if (destinationType === "exchange") {
-        vhost.bindExchange({ source, destination, routingKey, args });
-      } else {
-        vhost.bindQueue({ exchange: source, queue: destination, routingKey, args }, NOBODY);
-      }
-    } catch (error) {
-      // A binding whose exchange or queue is gone is gone too.
-      if (!(error instanceof ChannelError)) throw error;
+class RestoredQueue implements QueueSink {
+  readonly delayedOwner: PageOwner | null;
+  readonly #queue: Queue;
+  readonly #broker: Broker;
+  readonly #counts: RestoredCounts;
+  readonly #view: RecordView = emptyView();
+
+  constructor(queue: Queue, broker: Broker, counts: RestoredCounts) {
+    this.#queue = queue;
+    this.#broker = broker;
+    this.#counts = counts;
+    this.delayedOwner = queue.retries === null ? null : queue.retries.delayed;
+  }
+
+  ready(message: KeptMessage): void {
+    this.#queue.restore(message, this.#viewOf(message));
+    this.#counts.ready++;
+  }
+
+  // One delivery of the message is spent, and the limit applies now.
+  out(message: KeptMessage): void {
+    const { ref, position, entry } = message;
+    const queue = this.#queue;
+    const view = this.#viewOf(message);
+    const { nowMs, metrics } = this.#broker;
+    const spent = (entry & ENTRY_COUNT_MASK) + 1;
+    this.#counts.ready++;
+    // As for any returned message, expiry is checked before the limit. Expired messages leave in a sweep.
+    if (spent > queue.args.deliveryLimit && queue.expiryOf(view) > nowMs) {
+      if (queue.retries !== null) metrics.retryExhausted++;
+      queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "delivery_limit");
+      return;
     }
+    const nextEntry = (spent | ENTRY_REDELIVERED) >>> 0;
+    queue.entriesFor(view)?.requeued(queue.id, position, ref, nextEntry);
+    queue.restore({ ref, position, entry: nextEntry }, view);
   }
-}
 
-function restoreMessages(
-  queue: Queue,
-  recovered: RecoveredQueue,
-  to: { store: FileStore; counts: RestoredCounts },
-): void {
-  const view = emptyView();
-  const message = { ...emptyRow(), ref: 0, queueId: queue.id, position: 0 };
-  const pages: PagePlace[] = [];
-  for (const page of recovered.pages.values()) {
-    if (page.delays === null) pages.push(page);
-    else restoreDelayedPage(queue, page, to);
+  delayed(message: KeptMessage): void {
+    const { ref, position, entry, bodyBytes, dueMs, delayNumber: number } = message;
+    const delayed = { ref, position, entry, bodyBytes, dueMs, number };
+    const view = this.#viewOf(message);
+    if (this.#queue.retries?.restore(delayed, view) === true) this.#counts.delayed++;
+    else this.ready(message);
   }
-  pages.sort((a, b) => b.first - a.first);
-  let nextPageAt = pages.at(-1)?.first ?? Infinity;
-  const { rows } = recovered.positions;
-  recovered.positions.each((position, row) => {
-    while (nextPageAt < position) {
-      restorePage(queue, pages.pop()!, to);
-      nextPageAt = pages.at(-1)?.first ?? Infinity;
-    }
-    rows.get(row, message);
-    message.position = position;
-    message.ref = to.store.adopt(message);
-    if (message.ref === 0) to.counts.missing++;
-    else restoreMessage(queue, message, view, to.counts);
-  });
-  while (pages.length > 0) restorePage(queue, pages.pop()!, to);
-  queue.lane.nextPosition = Math.max(queue.lane.nextPosition, recovered.lastPosition + 1);
-}
 
-function restorePage(
-  queue: Queue,
-  place: PagePlace,
-  to: { store: FileStore; counts: RestoredCounts },
-): void {
-  const isThere = to.store.adoptPage(to.store.laneOf(queue.id), place);
-  if (isThere) queue.restorePage(place);
-  if (isThere) to.counts.ready += place.count;
-  else to.counts.missing += place.count;
-}
-
-function restoreDelayedPage(
-  queue: Queue,
-  place: PagePlace,
-  to: { store: FileStore; counts: RestoredCounts },
-): void {
-  const { retries } = queue;
-  const isThere = retries !== null && to.store.adoptPage(retries.delayed, place);
-  if (isThere) to.counts.delayed += place.count;
-  else to.counts.missing += place.count;
-}
-
-interface RestoredMessage {
-  ref: number;
-  position: number;
-  state: number;
-  entry: number;
-  dueMs: number;
-  delayNumber: number;
-  bodyBytes: number;
-}
-
-function restoreMessage(
-  queue: Queue,
-  message: RestoredMessage,
-  view: RecordView,
-  counts: RestoredCounts,
-): void {
-  const { ref, state } = message;
-  queue.broker.store.describe(ref, view);
-  const deathCause = deathCauseOf(state);
-  if (deathCause !== null) {
-    const { position, entry } = message;
-    const state = LETTER_ENTERED;
-    queue.broker.deadLetters.restore({ queue, ref, position, entry, reason: deathCause, state });
-    counts.dying++;
-  } else if (state === STATE_OUT) {
-    restoreOut(queue, message, view);
-    counts.ready++;
-  } else if (state === STATE_DELAYED && restoreDelayed(queue, message, view)) {
-    counts.delayed++;
-  } else {
-    queue.restore(message, view);
-    counts.ready++;
+  dying({ ref, position, entry }: KeptMessage, reason: DeathCause): void {
+    const letter = { queue: this.#queue, ref, position, entry, reason, state: LETTER_ENTERED };
+    this.#broker.deadLetters.restore(letter);
+    this.#counts.dying++;
   }
-}
 
-function restoreDelayed(queue: Queue, message: RestoredMessage, view: RecordView): boolean {
-  return queue.retries?.restore({ ...message, number: message.delayNumber }, view) === true;
-}
-
-// The message was unacked when the node ended: one delivery is spent, and the limit applies now.
-function restoreOut(queue: Queue, message: RestoredMessage, view: RecordView): void {
-  const { ref, position, entry } = message;
-  const { nowMs, metrics } = queue.broker;
-  const spent = (entry & ENTRY_COUNT_MASK) + 1;
-  // As for any returned message, expiry is checked before the limit. Expired messages leave in a sweep.
-  if (spent > queue.args.deliveryLimit && queue.expiryOf(view) > nowMs) {
-    if (queue.retries !== null) metrics.retryExhausted++;
-    queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "delivery_limit");
-    return;
+  readyPage(page: PagePlace): void {
+    this.#queue.restorePage(page);
+    this.#counts.ready += page.count;
   }
-  const nextEntry = (spent | ENTRY_REDELIVERED) >>> 0;
-  queue.entriesFor(view)?.requeued(queue.id, position, ref, nextEntry);
-  queue.restore({ ref, position, entry: nextEntry }, view);
+
+  delayedPage(page: PagePlace): void {
+    this.#counts.delayed += page.count;
+  }
+
+  missing(messageCount: number): void {
+    this.#counts.missing += messageCount;
+  }
+
+  // The view is good until the next message.
+  #viewOf({ ref }: KeptMessage): RecordView {
+    this.#broker.store.describe(ref, this.#view);
+    return this.#view;
+  }
 }

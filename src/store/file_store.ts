@@ -23,6 +23,7 @@ import {
   writeManifest,
 } from "./folder/manifest.ts";
 import { RecordReads } from "./residency/record_reads.ts";
+import { handOver } from "./recovery/hand_over.ts";
 import { recover, type Recovered } from "./recovery/recovery.ts";
 import { type DataFileKind, FORMAT_VERSION, STATE_DELAYED } from "./format/format.ts";
 import { Paging } from "./pages/paging.ts";
@@ -31,10 +32,12 @@ import { Troubles } from "./folder/troubles.ts";
 import { Lane } from "./memory/lane.ts";
 import { type DelayedPages, PAGE_BYTES, type PageOwner, type PagePlace } from "./page.ts";
 import type {
+  KeepingStore,
   MessageSource,
   ReadWaiter,
   ReadyLane,
   RecordView,
+  RecoverySink,
   Store,
   TakenMessages,
 } from "./port.ts";
@@ -61,8 +64,8 @@ export interface FileStoreOptions {
 }
 
 /** A {@link Store} over files. */
-export class FileStore implements Store, LogListener {
-  /** The state that was found at open. The broker takes it over once; see broker/recovery.ts. */
+export class FileStore implements Store, KeepingStore, LogListener {
+  /** The state that was found at open. `restore` hands it over. */
   readonly recovered: Recovered;
   readonly entries: LogEntries;
   onWake: () => void = () => {};
@@ -174,8 +177,29 @@ export class FileStore implements Store, LogListener {
     return this.#arena.append(message, holderCount);
   }
 
-  /** Takes in a message that recovery found; 0 when its file is missing. */
-  adopt(message: Placed): number {
+  get delayedPages(): DelayedPages {
+    return this.#paging;
+  }
+
+  /** See {@linkcode KeepingStore}. Files that are not needed any more can go afterwards. */
+  restore(sink: RecoverySink): void {
+    this.entries.isRestoring = true;
+    const adopter = {
+      adopt: (message: Placed) => this.#adopt(message),
+      adoptPage: (owner: PageOwner, place: PagePlace) => this.#adoptPage(owner, place),
+      laneOf: (queueId: number) => this.#lanes.get(queueId),
+    };
+    handOver(this.recovered, adopter, sink);
+    this.entries.isRestoring = false;
+    this.#keeper.sweep();
+    // Every start begins a log file. Without this, each start of a quiet node would have one more
+    // to read.
+    const isLong = this.recovered.replayedBytes > this.#sizes.snapshotLogBytes ||
+      this.recovered.replayedFiles > LOG_FILES_MAX;
+    if (isLong) this.#keeper.wantSnapshot();
+  }
+
+  #adopt(message: Placed): number {
     if (message.file !== this.#adoptedFrom?.number) {
       this.#adoptedFrom = this.#files.get(message.file);
     }
@@ -194,34 +218,10 @@ export class FileStore implements Store, LogListener {
     return ref;
   }
 
-  /** Takes in a page that recovery found; false when its file is missing. */
-  adoptPage(owner: PageOwner, place: PagePlace): boolean {
+  #adoptPage(owner: PageOwner, place: PagePlace): boolean {
     if (this.#files.get(place.file) === undefined) return false;
     this.#paging.adopt(owner, place);
     return true;
-  }
-
-  /** The lane of a queue, for the pages that recovery found. */
-  laneOf(queueId: number): PageOwner {
-    return this.#lanes.get(queueId)!;
-  }
-
-  get delayedPages(): DelayedPages {
-    return this.#paging;
-  }
-
-  /**
-   * To be called when the broker has taken over everything. Files that are not needed any more can
-   * go.
-   */
-  restored(): void {
-    this.entries.isRestoring = false;
-    this.#keeper.sweep();
-    // Every start begins a log file. Without this, each start of a quiet node would have one more
-    // to read.
-    const isLong = this.recovered.replayedBytes > this.#sizes.snapshotLogBytes ||
-      this.recovered.replayedFiles > LOG_FILES_MAX;
-    if (isLong) this.#keeper.wantSnapshot();
   }
 
   release(ref: number, queueId: number): void {

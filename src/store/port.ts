@@ -2,7 +2,7 @@
 // to these interfaces. The memory store implements them here, and a file store implements them with
 // files (ARCHITECTURE.md "The store"). A store never decides what happens to a message.
 
-import type { DelayedPages } from "./page.ts";
+import type { DelayedPages, PageOwner, PagePlace } from "./page.ts";
 import type { ReadWaiter } from "./read_waiter.ts";
 
 export type { ReadWaiter } from "./read_waiter.ts";
@@ -183,6 +183,57 @@ export interface Delay {
  * The kind of a definition. "deleted" is a deleted queue that still has dead letters to publish.
  */
 export type DefinitionKind = "exchange" | "queue" | "binding" | "deleted";
+
+/** A message that a store has kept, as it was when the node ended. The object is reused. */
+export interface KeptMessage {
+  readonly ref: number;
+  readonly position: number;
+  readonly entry: number;
+  readonly bodyBytes: number;
+  /** The time at which its delay ends, ms; 0 unless it is delayed. */
+  readonly dueMs: number;
+  /** The number of its delay; 0 unless it is delayed. */
+  readonly delayNumber: number;
+}
+
+/** Takes over the messages of one queue. Ready and delayed ones may come as pages. */
+export interface QueueSink {
+  /** Owner of the pages of delayed messages; null if the queue takes none. */
+  readonly delayedOwner: PageOwner | null;
+  ready(message: KeptMessage): void;
+  /** The message was out for delivery when the node ended. */
+  out(message: KeptMessage): void;
+  delayed(message: KeptMessage): void;
+  /** The message was on its way to the dead-letter exchange. */
+  dying(message: KeptMessage, cause: DeathCause): void;
+  /** The lane of the queue has taken a page of ready messages. */
+  readyPage(page: PagePlace): void;
+  /** `delayedOwner` has taken a page. */
+  delayedPage(page: PagePlace): void;
+  /** So many messages are lost with the file that held them, or because nobody takes them. */
+  missing(messageCount: number): void;
+}
+
+/** Takes over the state that a store has kept over the end of the node, in the order of the methods. */
+export interface RecoverySink {
+  /** Queue ids up to this one have been used. */
+  lastQueueId(queueId: number): void;
+  /** Kinds come in the order exchange, queue, binding, deleted. */
+  defined(kind: DefinitionKind, value: unknown): void;
+  /** Returns who takes the messages of a queue; null when the queue is not defined. */
+  queue(queueId: number): QueueSink | null;
+  /** Everything has been handed over. */
+  ended(): void;
+}
+
+/** A store that keeps its state over the end of the node. */
+export interface KeepingStore {
+  /**
+   * Hands over the state that was found at open, once. Messages of a queue come by rising position.
+   * Definitions that the sink makes again are not entered anew.
+   */
+  restore(sink: RecoverySink): void;
+}
 
 /** The node's message store. Every method belongs to the current turn; none blocks. */
 export interface Store {

@@ -33,8 +33,6 @@ export interface DeadLetter {
 export interface DeadLetterDesk {
   /** Adds a message that a queue has given up. */
   add(letter: DeadLetter): void;
-  /** Adds a letter that was on its way before the node started. */
-  restore(letter: DeadLetter): void;
   /** Enters the letters that this turn has decided and not published into the open batch. */
   enter(): void;
 }

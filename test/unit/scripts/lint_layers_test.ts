@@ -97,6 +97,14 @@ Deno.test("layer-direction reports node: imports in every pure room", () => {
   }
 });
 
+Deno.test("layer-direction keeps the broker at the port of the store", () => {
+  for (const file of ["file_store.ts", "log/commit_log.ts", "recovery/recovery.ts"]) {
+    const source = `import type { A } from "../store/${file}";`;
+    caught("src/broker/recovery.ts", source, "layer-direction", "only port.ts");
+  }
+  clean("src/broker/x.ts", 'import type { Store } from "../store/port.ts";');
+});
+
 const AMBIENT = [
   "Date.now();",
   'Date["now"]();',
