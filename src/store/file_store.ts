@@ -256,17 +256,17 @@ export class FileStore implements Store, KeepingStore, LogListener {
     this.#reads.requestHead(lane, waiter);
   }
 
-  openLane(queueId: number, _lane: number): ReadyLane {
+  openLane(laneId: number): ReadyLane {
     const account = (deltaBytes: number) => {
       this.#laneBytes += deltaBytes;
     };
-    const lane = new Lane(this.#chunks, account, { queueId, pages: this.#paging });
-    this.#lanes.set(queueId, lane);
+    const lane = new Lane(this.#chunks, account, { queueId: laneId, pages: this.#paging });
+    this.#lanes.set(laneId, lane);
     return lane;
   }
 
-  closeLanes(queueId: number): void {
-    this.#lanes.delete(queueId);
+  closeLane(laneId: number): void {
+    this.#lanes.delete(laneId);
   }
 
   // --- batches

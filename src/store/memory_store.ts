@@ -78,11 +78,11 @@ export class MemoryStore implements Store {
     waiter.readArrived();
   }
 
-  openLane(_queueId: number, _lane: number): ReadyLane {
+  openLane(_laneId: number): ReadyLane {
     return new Lane(this.#chunks, this.#account);
   }
 
-  closeLanes(_queueId: number): void {
+  closeLane(_laneId: number): void {
     // An empty lane owns nothing.
   }
 

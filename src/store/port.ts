@@ -130,34 +130,36 @@ export type RemovalCause =
   | "deleted";
 
 /**
- * State entries of the open batch. Each is one change of one message or definition, and all entries
+ * State entries of the open batch. A store knows no queues, only their lanes: the messages of a queue
+ * that stand in one order. Each lane has a number of its own, from the same sequence as the ids of
+ * queues; the first lane of a queue has the id of the queue. Each entry is one change of one message or definition, and all entries
  * of a batch are safe together or not at all. Only persistent messages on durable queues and
  * durable definitions are entered. An entry says what is true from now on, so reading one twice
  * does no harm.
  */
 export interface EntrySink {
   /** The message is ready at a new position of the queue. */
-  enqueued(queueId: number, position: number, ref: number): void;
+  enqueued(laneId: number, position: number, ref: number): void;
   /** The message is out for delivery. `entry` is the entry with which it was delivered. */
-  delivered(queueId: number, position: number, ref: number, entry: number): void;
+  delivered(laneId: number, position: number, ref: number, entry: number): void;
   /** The message is ready again at its old position. */
-  requeued(queueId: number, position: number, ref: number, entry: number): void;
+  requeued(laneId: number, position: number, ref: number, entry: number): void;
   /** The message is held back until `delay.dueMs`. */
-  delayed(queueId: number, position: number, ref: number, delay: Delay): void;
+  delayed(laneId: number, position: number, ref: number, delay: Delay): void;
   /**
    * The message is on its way to the dead-letter exchange. A `removed` follows when it has got
    * there.
    */
-  dying(queueId: number, position: number, ref: number, death: Death): void;
+  dying(laneId: number, position: number, ref: number, death: Death): void;
   /** The message came back from its delay to a new position. */
-  returned(queueId: number, position: number, ref: number, newPosition: number): void;
+  returned(laneId: number, position: number, ref: number, newPosition: number): void;
   /** The message has left the queue for good. A `release` follows. */
-  removed(queueId: number, position: number, ref: number, cause: RemovalCause): void;
+  removed(laneId: number, position: number, ref: number, cause: RemovalCause): void;
   /**
    * Everything ready or delayed has left the queue; messages that are out or dying stay. A
    * `discard` follows.
    */
-  purged(queueId: number): void;
+  purged(laneId: number): void;
   defined(kind: DefinitionKind, key: string, value: unknown): void;
   undefined(kind: DefinitionKind, key: string): void;
 }
@@ -220,8 +222,8 @@ export interface RecoverySink {
   lastQueueId(queueId: number): void;
   /** Kinds come in the order exchange, queue, binding, deleted. */
   defined(kind: DefinitionKind, value: unknown): void;
-  /** Returns who takes the messages of a queue; null when the queue is not defined. */
-  queue(queueId: number): QueueSink | null;
+  /** Returns who takes the messages of a lane; null when its queue is not defined. */
+  queue(laneId: number): QueueSink | null;
   /** Everything has been handed over. */
   ended(): void;
 }
@@ -239,13 +241,13 @@ export interface KeepingStore {
 export interface Store {
   /** Copies a message in and returns its body reference (> 0), held by `holderCount` queues. */
   append(message: MessageSource, holderCount: number): number;
-  /** Takes the queue from the holders of the record. The last holder frees the record. */
-  release(ref: number, queueId: number): void;
+  /** Takes the lane from the holders of the record. The last holder frees the record. */
+  release(ref: number, laneId: number): void;
   /**
    * Releases messages that the queue has given up all at once, a bounded number a turn; returns how
    * many they are.
    */
-  discard(taken: TakenMessages, queueId: number): number;
+  discard(taken: TakenMessages, laneId: number): number;
   /** Fills in the facts that need no bytes (sizes, flags, times). It always answers at once. */
   describe(ref: number, view: RecordView): void;
   /** Points `view` at a record; false when its bytes are not resident (then `request` them). */
@@ -254,10 +256,10 @@ export interface Store {
   request(ref: number, waiter: ReadWaiter): void;
   /** Asks for the bytes of the loaded head of a lane. Messages behind it may be read along. */
   requestHead(lane: ReadyLane, waiter: ReadWaiter): void;
-  /** Makes the ready index of one priority of a queue. An empty index owns no buffer. */
-  openLane(queueId: number, lane: number): ReadyLane;
-  /** Forgets the lanes of a deleted queue, which are empty and get nothing any more. */
-  closeLanes(queueId: number): void;
+  /** Makes the ready index of a lane. An empty index owns no buffer. */
+  openLane(laneId: number): ReadyLane;
+  /** Forgets a lane of a deleted queue, which is empty and gets nothing any more. */
+  closeLane(laneId: number): void;
   /** Pages for delayed messages that are not needed soon; null when everything stays in memory. */
   readonly delayedPages: DelayedPages | null;
   /** State entries of the open batch; null when the store keeps none. */

@@ -29,8 +29,8 @@ class HastyScheduler extends Scheduler {
 function storeWith(change: (lane: ReadyLane) => void): MemoryStore {
   const store = new MemoryStore();
   const openLane = store.openLane.bind(store);
-  store.openLane = (queueId: number, lane: number) => {
-    const opened = openLane(queueId, lane);
+  store.openLane = (laneId: number) => {
+    const opened = openLane(laneId);
     change(opened);
     return opened;
   };

@@ -92,7 +92,7 @@ export class Queue implements ReadWaiter {
     this.spec = spec;
     this.args = args;
     this.owner = owner;
-    this.lane = this.broker.store.openLane(id, 0);
+    this.lane = this.broker.store.openLane(id);
     this.#entries = spec.durable ? this.broker.store.entries : null;
     this.retries = args.retry === null ? null : new Retries(this, args.retry);
     this.keepsCount = this.retries !== null || args.deliveryLimit !== Infinity;
@@ -412,7 +412,7 @@ export class Queue implements ReadWaiter {
     const readyCount = this.readyCount;
     this.isDeleted = true;
     this.purge();
-    this.broker.store.closeLanes(this.id);
+    this.broker.store.closeLane(this.id);
     this.#timers.stop();
     this.retries?.close();
     this.consumers.cancelAll();

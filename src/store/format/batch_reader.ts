@@ -214,8 +214,16 @@ export class EntryReader {
       case format.ENTRY_END:
         return visitor.end();
       default:
+        if (type >= format.ENTRY_OPTIONAL) return this.#passOver();
         throw new BatchFormatError(`unknown entry type ${type} at byte ${reader.at - 1}`);
     }
+  }
+
+  #passOver(): void {
+    const reader = this.#reader;
+    const byteCount = reader.next();
+    reader.at += byteCount;
+    if (reader.at > reader.end) throw new BatchFormatError("entry is cut short");
   }
 
   #readRecord(at: number): void {

@@ -58,7 +58,7 @@ export const FILE_OFFSET = 12;
 export const FORMAT_VERSION = 3;
 /**
  * The oldest version that is read. Version 2 has no {@linkcode ENTRY_DYING}, none of its states, no
- * definitions of deleted queues and no numbers of files.
+ * definitions of deleted queues, no numbers of files and no optional entries.
  */
 export const FORMAT_VERSION_MIN = 2;
 
@@ -137,6 +137,15 @@ export const ENTRY_PAGE_MOVED = 18;
  * there.
  */
 export const ENTRY_DYING = 19;
+
+/**
+ * Entries of this type and above may be unknown to a reader, who passes over them: varint bytes, then
+ * so many bytes. An entry that must not be passed over has a lower type and a new format version.
+ * {@linkcode FORMAT_VERSION} 3 writes none. Type 128 is kept for where a batch comes from when several
+ * nodes share a log: varint generation, varint term, varint sequence; it is the first entry of its
+ * batch.
+ */
+export const ENTRY_OPTIONAL = 128;
 
 /** First bytes of a page. */
 export const PAGE_MAGIC = 0x52505031; // "RPP1"

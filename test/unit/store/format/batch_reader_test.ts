@@ -10,11 +10,16 @@ import {
 } from "../../../../src/store/format/batch_reader.ts";
 import { BatchFormatError } from "../../../../src/store/format/batch_reader.ts";
 import { BatchWriter, type Placed } from "../../../../src/store/format/batch_writer.ts";
-import { BATCH_HEADER_BYTES, ENTRY_DYING, ENTRY_END } from "../../../../src/store/format/format.ts";
+import {
+  BATCH_HEADER_BYTES,
+  ENTRY_DYING,
+  ENTRY_END,
+  ENTRY_OPTIONAL,
+} from "../../../../src/store/format/format.ts";
 import { ENTRY_DELIVERED, ENTRY_REQUEUED } from "../../../../src/store/format/format.ts";
 import type { PagePlace } from "../../../../src/store/page.ts";
 import { ENTRY_REDELIVERED } from "../../../../src/store/port.ts";
-import { VarintError } from "../../../../src/store/varint.ts";
+import { putVarint, VARINT_BYTES_MAX, VarintError } from "../../../../src/store/varint.ts";
 import { emptyView } from "../../../../src/store/views.ts";
 
 const SEED = 7;
@@ -37,6 +42,12 @@ function written(write: (writer: BatchWriter) => void): Uint8Array {
   write(writer);
   writer.finish(5, 1234.5, { previous: 3, safe: 2, file: 9 });
   return writer.out.bytes.slice(0, writer.out.byteCount);
+}
+
+function putVarintInto(writer: BatchWriter, value: number): void {
+  const { out } = writer;
+  out.ensure(VARINT_BYTES_MAX);
+  out.byteCount = putVarint(out.bytes, out.byteCount, value);
 }
 
 function read(bytes: Uint8Array): Call[] {
@@ -223,6 +234,30 @@ function readBroken(payload: readonly number[]): void {
   const { visitor } = noting();
   new EntryReader().read(bytes, place as Parameters<EntryReader["read"]>[1], visitor);
 }
+
+Deno.test("EntryReader.read() passes over optional entries of any length, known or not", () => {
+  for (const byteCount of [0, 1, 127, 128, 70_000]) {
+    for (const type of [ENTRY_OPTIONAL, 255]) {
+      const bytes = written((writer) => {
+        writer.lastQueueId(1);
+        writer.mark(type);
+        putVarintInto(writer, byteCount);
+        // What would be entries elsewhere.
+        for (let i = 0; i < byteCount; i++) writer.mark(ENTRY_END);
+        writer.lastQueueId(2);
+      });
+      assertEquals(read(bytes), [["lastQueueId", 1], ["lastQueueId", 2]]);
+    }
+  }
+});
+
+Deno.test("EntryReader.read() refuses an optional entry that reaches behind its batch", () => {
+  const bytes = written((writer) => {
+    writer.mark(ENTRY_OPTIONAL);
+    putVarintInto(writer, 300);
+  });
+  assertThrows(() => read(bytes), BatchFormatError, "cut short");
+});
 
 Deno.test("EntryReader.read() refuses entries that cannot be", () => {
   assertThrows(() => readBroken([99]), BatchFormatError, "unknown entry type 99");
