@@ -119,7 +119,7 @@ function writeOutgoingProperties(out: ByteWriter, message: OutgoingMessage): voi
 }
 
 /** Writes the bytes from `bodyStart` to `bodyEnd` as body frames; no frame for no bytes. */
-export function writeBodyFrames(out: ByteWriter, message: OutgoingMessage): void {
+function writeBodyFrames(out: ByteWriter, message: OutgoingMessage): void {
   const { body, bodyEnd, framePayloadMax } = message;
   const typeAndChannel = (FRAME_BODY << 16) | message.channel;
   let from = message.bodyStart;

@@ -44,19 +44,9 @@ export function readU32(bytes: Uint8Array, at: number): number {
     0;
 }
 
-/** Reads a signed 32-bit integer at `at`; the caller has checked the bounds. */
-export function readI32(bytes: Uint8Array, at: number): number {
-  return (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
-}
-
 /** Reads an unsigned 64-bit integer as a double: exact to 2^53, rounded above. */
 export function readU64(bytes: Uint8Array, at: number): number {
   return readU32(bytes, at) * TWO_POW_32 + readU32(bytes, at + 4);
-}
-
-/** Reads a signed 64-bit integer as a double: exact within ±2^53, rounded beyond. */
-export function readI64(bytes: Uint8Array, at: number): number {
-  return readI32(bytes, at) * TWO_POW_32 + readU32(bytes, at + 4);
 }
 
 const FLOAT_BYTES = new DataView(new ArrayBuffer(8));

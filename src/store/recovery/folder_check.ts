@@ -24,7 +24,7 @@ import { recover, type Recovered, type RecoveredPage } from "./recovery.ts";
 const WINDOW_BYTES = 8 * 1024 * 1024;
 
 /** One queue of a folder. */
-export interface QueueReport {
+interface QueueReport {
   vhost: string;
   name: string;
   ready: number;
