@@ -65,6 +65,12 @@ export function putF64(bytes: Uint8Array, at: number, value: number): void {
   putU32(bytes, at + 4, FLOAT_BYTES.getUint32(4));
 }
 
+/** Writes an IEEE 754 single at `at`. */
+export function putF32(bytes: Uint8Array, at: number, value: number): void {
+  FLOAT_BYTES.setFloat32(0, value);
+  putU32(bytes, at, FLOAT_BYTES.getUint32(0));
+}
+
 /** Writes an unsigned 16-bit integer at `at`. */
 export function putU16(bytes: Uint8Array, at: number, value: number): void {
   bytes[at] = value >>> 8;
@@ -135,8 +141,10 @@ export function bytesEqual(a: Uint8Array, b: Uint8Array): boolean {
   return rangeEquals(a, 0, a.length, b);
 }
 
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
+/** The hash of nothing by FNV-1a. */
+export const FNV_OFFSET = 0x811c9dc5;
+/** The factor of FNV-1a. */
+export const FNV_PRIME = 0x01000193;
 
 /** FNV-1a of `bytes[start, end)` as an unsigned 32-bit number; `seed` chains several ranges. */
 export function hashBytes(
