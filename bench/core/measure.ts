@@ -35,7 +35,7 @@ export interface SpeedFigures {
 }
 
 /** Time this process has computed: unlike elapsed time, it does not count waiting for a core. */
-export function cpuMs(): number {
+function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }

@@ -14,7 +14,7 @@ export interface Regression {
 }
 
 /** Below this share of the baseline is a regression. */
-export const shareMin = 0.5;
+const shareMin = 0.5;
 
 /** Pairs of times of the same moment, ours and another's, as one ratio: the median of theirs ÷ ours. */
 export function ratioOf(ours: readonly number[], theirs: readonly number[]): number {

@@ -19,6 +19,7 @@ export const GATES: readonly Gate[] = [
   { name: "lint", args: ["lint"] },
   { name: "folders", args: ["run", "-A", "scripts/folders.ts"] },
   { name: "tidy", args: ["run", "-A", "scripts/tidy.ts"] },
+  { name: "no unused exports", args: ["run", "-A", "scripts/unused.ts"] },
   { name: "types", args: ["task", "check"] },
   { name: "nothing newer than Node 20", args: ["run", "-A", "scripts/check_engine.ts"] },
   { name: "generated codec is fresh", args: ["run", "-A", "scripts/generate_amqp.ts", "--check"] },

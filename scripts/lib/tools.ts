@@ -16,7 +16,7 @@ import {
 } from "./runtimes.ts";
 
 /** The AMQP client for Python that the client tests and examples use. */
-export const PIKA_VERSION = "1.3.2";
+const PIKA_VERSION = "1.3.2";
 
 const TYPESCRIPT = "npm:typescript@6.0.3/tsc";
 

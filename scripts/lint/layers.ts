@@ -50,7 +50,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   schedule: pure("lib", "core-wasm"),
   store: pure("lib", "amqp"),
   broker: {
-    ...pure("lib", "amqp", "schedule", "store"),
+    ...pure("lib", "amqp", "schedule", "store", "core-wasm"),
     // The port, and two parts of it that are made of code. Which store is behind it is not known.
     only: {
       store: ["port.ts", "page.ts", "views.ts", "memory/arena.ts", "memory/requeued_heap.ts"],
@@ -73,7 +73,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 };
 
 /** The room a project path belongs to, or undefined outside of src/ and core-wasm/. */
-export function roomOf(path: string): string | undefined {
+function roomOf(path: string): string | undefined {
   const [top, second] = path.split("/");
   if (top === "core-wasm") return top;
   return top === "src" ? second : undefined;

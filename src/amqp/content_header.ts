@@ -9,10 +9,8 @@
 import { readU16, readU64 } from "../lib/bytes.ts";
 import { syntaxError } from "./errors.ts";
 
-const FIXED_BYTES = 12;
-
 /** Bytes of a content header's payload before the properties. */
-export const CONTENT_HEADER_FIXED_BYTES: number = FIXED_BYTES;
+export const CONTENT_HEADER_FIXED_BYTES = 12;
 
 /** A content header whose properties stay raw. */
 export class ContentHeader {
@@ -27,10 +25,12 @@ export class ContentHeader {
 
   /** Reads the payload `bytes[start, end)` of a content header frame. Properties are not checked. */
   read(bytes: Uint8Array, start: number, end: number): void {
-    if (end - start < FIXED_BYTES + 2) throw syntaxError("content header is truncated");
+    if (end - start < CONTENT_HEADER_FIXED_BYTES + 2) {
+      throw syntaxError("content header is truncated");
+    }
     this.classId = readU16(bytes, start);
     this.bodyByteCount = readU64(bytes, start + 4);
-    this.propertiesStart = start + FIXED_BYTES;
+    this.propertiesStart = start + CONTENT_HEADER_FIXED_BYTES;
     this.propertiesEnd = end;
   }
 }

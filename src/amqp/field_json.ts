@@ -8,7 +8,7 @@ import type { FieldArray, FieldTable, FieldValue } from "./field_value.ts";
 import { booleanField, longField, textField, VOID } from "./field_value.ts";
 
 /** Any JSON value. */
-export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
+type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 
 /** A JSON object. It has no prototype, so that any key is safe. */
 export interface JsonObject {
@@ -46,7 +46,7 @@ function bytesToJson(bytes: Uint8Array): string {
  * Returns a value as JSON. Integers beyond 2^53 are rounded, and floats that JSON does not have
  * become null.
  */
-export function fieldToJson(field: FieldValue): JsonValue {
+function fieldToJson(field: FieldValue): JsonValue {
   switch (field.tag) {
     case "V":
       return null;
@@ -97,7 +97,7 @@ function isArray(value: object): value is readonly PlainValue[] {
  * Returns the typed form of a plain value: integers become 64-bit, other numbers doubles, dates
  * timestamps.
  */
-export function fieldFrom(value: PlainValue): FieldValue {
+function fieldFrom(value: PlainValue): FieldValue {
   if (value === null) return VOID;
   if (typeof value === "string") return textField(value);
   if (typeof value === "boolean") return booleanField(value);

@@ -15,7 +15,7 @@
 import { bytesEqual } from "../lib/bytes.ts";
 
 /** Tags of the integer types. */
-export type IntegerTag = "b" | "B" | "s" | "u" | "I" | "i" | "l" | "L";
+type IntegerTag = "b" | "B" | "s" | "u" | "I" | "i" | "l" | "L";
 
 /**
  * A 64-bit whole number in canonical form: a `number` while it is a safe integer, a `bigint`

@@ -5,14 +5,13 @@
 //   parser.push(chunk, 0, chunk.length);
 //   while (parser.next()) {
 //     handle(parser.type, parser.channel, parser.buffer, parser.payloadStart, parser.payloadEnd);
-//     if (budgetIsSpent) { parser.retain(); break; } // go on with next() in a later turn
+//     if (budgetIsSpent) break; // go on with next() in a later turn
 //   }
 //
 // The frame shown is valid until the next call. Once next() has returned false the chunk belongs to
-// the caller again; before that it does only after retain(). An error leaves the parser useless: the
-// connection must stop reading.
+// the caller again. An error leaves the parser useless: the connection must stop reading.
 
-import { copyBytes, copyOfRange, dropBytes, EMPTY_BYTES, readU16, readU32 } from "../lib/bytes.ts";
+import { copyBytes, dropBytes, EMPTY_BYTES, readU16, readU32 } from "../lib/bytes.ts";
 import {
   badFrameEnd,
   FRAME_END,
@@ -110,15 +109,6 @@ export class FrameParser {
   /** Bytes of the parser's own storage, for the accounting of memory per connection. */
   get storageByteCount(): number {
     return this.#carry.length + (this.#isChunkOwned ? this.#chunk.length : 0);
-  }
-
-  /** Copies the unread bytes, so that the caller may reuse its last chunk. */
-  retain(): void {
-    if (this.#isChunkOwned || this.#at === this.#end) return;
-    this.#chunk = copyOfRange(this.#chunk, this.#at, this.#end);
-    this.#end -= this.#at;
-    this.#at = 0;
-    this.#isChunkOwned = true;
   }
 
   /**

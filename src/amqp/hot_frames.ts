@@ -17,13 +17,10 @@ import {
   FRAME_METHOD,
   FRAME_OVERHEAD,
 } from "./frame.ts";
+import { DELIVERY_COUNT_KEY } from "./header_keys.ts";
 import { BASIC_ACK, BASIC_GET_OK, BASIC_NACK, BASIC_RETURN } from "./methods_gen.ts";
 import { RawProperties } from "./raw_properties.ts";
-import { tableKey } from "./raw_table.ts";
 import { writePropertiesWithLong, writePropertiesWithout } from "./rewrite_properties.ts";
-
-/** The key of the header that counts deliveries. */
-export const DELIVERY_COUNT_KEY: Uint8Array = tableKey("x-delivery-count");
 
 /** `deliveryCount` of a queue that does not count: the header stays as published. */
 export const UNCOUNTED = -1;
@@ -119,7 +116,7 @@ function writeOutgoingProperties(out: ByteWriter, message: OutgoingMessage): voi
 }
 
 /** Writes the bytes from `bodyStart` to `bodyEnd` as body frames; no frame for no bytes. */
-export function writeBodyFrames(out: ByteWriter, message: OutgoingMessage): void {
+function writeBodyFrames(out: ByteWriter, message: OutgoingMessage): void {
   const { body, bodyEnd, framePayloadMax } = message;
   const typeAndChannel = (FRAME_BODY << 16) | message.channel;
   let from = message.bodyStart;

@@ -20,7 +20,7 @@ import { wholeNumber } from "./field_value.ts";
 /** Flag of content-type. */
 export const PROPERTY_CONTENT_TYPE = 0x8000;
 /** Flag of content-encoding. */
-export const PROPERTY_CONTENT_ENCODING = 0x4000;
+const PROPERTY_CONTENT_ENCODING = 0x4000;
 /** Flag of headers. */
 export const PROPERTY_HEADERS = 0x2000;
 /** Flag of delivery-mode. */
@@ -28,21 +28,21 @@ export const PROPERTY_DELIVERY_MODE = 0x1000;
 /** Flag of priority. */
 export const PROPERTY_PRIORITY = 0x0800;
 /** Flag of correlation-id. */
-export const PROPERTY_CORRELATION_ID = 0x0400;
+const PROPERTY_CORRELATION_ID = 0x0400;
 /** Flag of reply-to. */
 export const PROPERTY_REPLY_TO = 0x0200;
 /** Flag of expiration. */
 export const PROPERTY_EXPIRATION = 0x0100;
 /** Flag of message-id. */
-export const PROPERTY_MESSAGE_ID = 0x0080;
+const PROPERTY_MESSAGE_ID = 0x0080;
 /** Flag of timestamp. */
 export const PROPERTY_TIMESTAMP = 0x0040;
 /** Flag of type. */
-export const PROPERTY_TYPE = 0x0020;
+const PROPERTY_TYPE = 0x0020;
 /** Flag of user-id. */
 export const PROPERTY_USER_ID = 0x0010;
 /** Flag of app-id. */
-export const PROPERTY_APP_ID = 0x0008;
+const PROPERTY_APP_ID = 0x0008;
 /** Flag of cluster-id. */
 export const PROPERTY_CLUSTER_ID = 0x0004;
 
@@ -117,7 +117,7 @@ const FIELDS: readonly PropertyField[] = [
 ];
 
 /** Bits of the flag word that name no property. */
-export const PROPERTY_FLAGS_UNUSED = 0x0003;
+const PROPERTY_FLAGS_UNUSED = 0x0003;
 
 function truncated(): never {
   throw syntaxError("content properties are truncated");

@@ -7,10 +7,8 @@ import { encodeText } from "../lib/text.ts";
 import { syntaxError } from "./errors.ts";
 import { FIELD_TABLE_LIMITS } from "./field_table.ts";
 
-/** Type tag of a long string. */
-export const TAG_LONG_STRING = 0x53;
 /** Type tag of an array. */
-export const TAG_ARRAY = 0x41;
+const TAG_ARRAY = 0x41;
 /** Type tag of a table. */
 export const TAG_TABLE = 0x46;
 /** Type tag of a signed 64-bit integer. */

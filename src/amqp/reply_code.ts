@@ -2,17 +2,17 @@
 // returns use them. Callers decide which code fits which mistake.
 
 /** The method or connection ended as asked. */
-export const REPLY_SUCCESS = 200;
+const REPLY_SUCCESS = 200;
 /** The content is larger than accepted. */
-export const CONTENT_TOO_LARGE = 311;
+const CONTENT_TOO_LARGE = 311;
 /** A mandatory message reached no queue. */
 export const NO_ROUTE = 312;
 /** An immediate message reached no consumer. */
-export const NO_CONSUMERS = 313;
+const NO_CONSUMERS = 313;
 /** An operator closed the connection. */
 export const CONNECTION_FORCED = 320;
 /** The virtual host is not known. */
-export const INVALID_PATH = 402;
+const INVALID_PATH = 402;
 /** The client may not do this. */
 export const ACCESS_REFUSED = 403;
 /** The entity does not exist. */

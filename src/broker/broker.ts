@@ -258,15 +258,6 @@ export class Broker {
     this.#scheduled.push(queue);
   }
 
-  /**
-   * Called when any consumer of the queue may have capacity again: an outbox drained, or flow was
-   * resumed.
-   */
-  markDirty(queue: Queue): void {
-    queue.consumers.unblockAll();
-    this.schedule(queue);
-  }
-
   #dispatchScheduled(): void {
     const queues = this.#scheduled;
     this.#scheduled = this.#dispatching;

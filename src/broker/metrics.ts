@@ -2,7 +2,7 @@
 // here knows the names of exported metrics or how rates are computed.
 
 /** Upper bounds of the lateness histogram, seconds. */
-export const LATENESS_BOUNDS_SECONDS: readonly number[] = [
+const LATENESS_BOUNDS_SECONDS: readonly number[] = [
   0.001,
   0.002,
   0.005,
@@ -18,7 +18,7 @@ export const LATENESS_BOUNDS_SECONDS: readonly number[] = [
 ];
 
 /** Upper bounds of the histogram of deliveries spent when a message leaves a retrying queue. */
-export const ATTEMPT_BOUNDS: readonly number[] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50];
+const ATTEMPT_BOUNDS: readonly number[] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50];
 
 /** Counts of observations by fixed upper bounds, as in a Prometheus histogram. */
 export class Histogram {

@@ -43,9 +43,13 @@ export const RETRY_PREFIX = "amq.retry-";
 /** Maximum bytes of the name of a retry-enabled queue, so that its prefixed name fits. */
 export const RETRIED_NAME_BYTES_MAX: number = NAME_BYTES_MAX - RETRY_PREFIX.length;
 
+/** RabbitMQ's pseudo-queue for replies without a queue. */
+export const REPLY_QUEUE = "amq.rabbitmq.reply-to";
+
 const GENERATED_PREFIX = "amq.gen-";
 const GENERATED_BYTES = 16;
-const BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+/** The letters of base64url, of which generated names are made. */
+export const BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /** Returns the name of the internal retry queue of the queue `name`. */
 export function retryQueueName(name: string): string {

@@ -15,7 +15,7 @@ export interface Flags {
 }
 
 /** A flag of a setting with its unchecked value. */
-export interface FlagValue {
+interface FlagValue {
   readonly setting: Setting;
   readonly text: string;
 }
@@ -23,7 +23,7 @@ export interface FlagValue {
 const FLAG_SETTINGS = SETTINGS.filter((setting) => setting.hasFlag);
 
 /** Every flag, as it is typed. */
-export const FLAG_NAMES: readonly string[] = [
+const FLAG_NAMES: readonly string[] = [
   ...FLAG_SETTINGS.map((setting) => `--${setting.name}`),
   "--config",
   "--help",

@@ -11,7 +11,7 @@ import { type Members, type TakeMember, takeMembers } from "./members.ts";
 import { type Config, HOST, PORT, settingNamed } from "./settings.ts";
 
 /** The address and number of a port. */
-export interface PortAddress {
+interface PortAddress {
   host: string;
   port: number;
 }

@@ -8,9 +8,9 @@ import type { LogFields, Logger, LogLevel } from "./logger.ts";
 /** Lines of one kind that may be written at once. */
 export const LINES_AT_ONCE = 100;
 /** After this time one more line of that kind may be written. */
-export const LINE_INTERVAL_MS = 1_000;
+const LINE_INTERVAL_MS = 1_000;
 /** Longest text of a field, in UTF-16 units: more than any useful stack trace. */
-export const FIELD_TEXT_MAX = 4_096;
+const FIELD_TEXT_MAX = 4_096;
 
 interface Kind {
   level: LogLevel;

@@ -4,7 +4,17 @@
 // write, so an idle writer owns none.
 
 import { assert } from "./assert.ts";
-import { copyBytes, copyOfRange, dropBytes, EMPTY_BYTES, putI64, putU16, putU32 } from "./bytes.ts";
+import {
+  copyBytes,
+  copyOfRange,
+  dropBytes,
+  EMPTY_BYTES,
+  putF32,
+  putF64,
+  putI64,
+  putU16,
+  putU32,
+} from "./bytes.ts";
 import { encodeTextInto } from "./text.ts";
 
 const CAPACITY_MIN = 256;
@@ -14,8 +24,6 @@ const EXPECTED_BYTES_MAX = 1024 * 1024;
 const DROPPED_BYTES_MIN = 65_536;
 const SHORT_STRING_BYTES_MAX = 255;
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
-
-const FLOAT_BYTES = new DataView(new ArrayBuffer(8));
 
 /** A growable big-endian byte buffer. `bytes[0, byteCount)` has been written. */
 export class ByteWriter {
@@ -86,15 +94,14 @@ export class ByteWriter {
 
   /** Appends an IEEE 754 double. */
   f64(value: number): void {
-    FLOAT_BYTES.setFloat64(0, value);
-    this.u32(FLOAT_BYTES.getUint32(0));
-    this.u32(FLOAT_BYTES.getUint32(4));
+    const at = this.reserve(8);
+    putF64(this.bytes, at, value);
   }
 
   /** Appends an IEEE 754 single. */
   f32(value: number): void {
-    FLOAT_BYTES.setFloat32(0, value);
-    this.u32(FLOAT_BYTES.getUint32(0));
+    const at = this.reserve(4);
+    putF32(this.bytes, at, value);
   }
 
   /** Appends `source[start, end)`. */

@@ -44,19 +44,9 @@ export function readU32(bytes: Uint8Array, at: number): number {
     0;
 }
 
-/** Reads a signed 32-bit integer at `at`; the caller has checked the bounds. */
-export function readI32(bytes: Uint8Array, at: number): number {
-  return (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
-}
-
 /** Reads an unsigned 64-bit integer as a double: exact to 2^53, rounded above. */
 export function readU64(bytes: Uint8Array, at: number): number {
   return readU32(bytes, at) * TWO_POW_32 + readU32(bytes, at + 4);
-}
-
-/** Reads a signed 64-bit integer as a double: exact within ±2^53, rounded beyond. */
-export function readI64(bytes: Uint8Array, at: number): number {
-  return readI32(bytes, at) * TWO_POW_32 + readU32(bytes, at + 4);
 }
 
 const FLOAT_BYTES = new DataView(new ArrayBuffer(8));
@@ -73,6 +63,12 @@ export function putF64(bytes: Uint8Array, at: number, value: number): void {
   FLOAT_BYTES.setFloat64(0, value);
   putU32(bytes, at, FLOAT_BYTES.getUint32(0));
   putU32(bytes, at + 4, FLOAT_BYTES.getUint32(4));
+}
+
+/** Writes an IEEE 754 single at `at`. */
+export function putF32(bytes: Uint8Array, at: number, value: number): void {
+  FLOAT_BYTES.setFloat32(0, value);
+  putU32(bytes, at, FLOAT_BYTES.getUint32(0));
 }
 
 /** Writes an unsigned 16-bit integer at `at`. */
@@ -145,8 +141,10 @@ export function bytesEqual(a: Uint8Array, b: Uint8Array): boolean {
   return rangeEquals(a, 0, a.length, b);
 }
 
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
+/** The hash of nothing by FNV-1a. */
+export const FNV_OFFSET = 0x811c9dc5;
+/** The factor of FNV-1a. */
+export const FNV_PRIME = 0x01000193;
 
 /** FNV-1a of `bytes[start, end)` as an unsigned 32-bit number; `seed` chains several ranges. */
 export function hashBytes(

@@ -25,7 +25,7 @@ export interface Page {
 }
 
 /** Tells whether a name matches, and how many steps that took. */
-export type NameFilter = (name: string) => { matches: boolean; steps: number };
+type NameFilter = (name: string) => { matches: boolean; steps: number };
 
 /** The part of a list that a client asks for. */
 export interface ListQuery {
@@ -55,7 +55,7 @@ export function readListQuery(query: QueryReader): ListQuery {
 }
 
 /** Returns the page that was asked for; null for the whole list. */
-export function readPage(query: QueryReader): Page | null {
+function readPage(query: QueryReader): Page | null {
   const number = query("page");
   const size = query("page_size");
   if (number === undefined && size === undefined) return null;

@@ -1,5 +1,15 @@
 // The open streams that one listener has accepted, so that stopping can wait for their last bytes and
-// then leave nothing behind. The net adapters add and remove streams; it never reads or writes.
+// then leave nothing behind, and what the listeners of all runtimes have in common. The net adapters
+// add and remove streams; it never reads or writes.
+
+/** Connections that may wait until the listener accepts them. */
+export const BACKLOG = 1024;
+
+/**
+ * After our last byte a peer has this long to close its side, so that a reset does not destroy that
+ * byte, ms.
+ */
+export const LINGER_MS = 2_000;
 
 /** The part of a stream that is needed to stop it. */
 export interface Destroyable {

@@ -16,7 +16,7 @@ const POOL_COUNT_MAX = 64;
 const pool: Uint8Array[] = [];
 
 /** Returns an empty buffer to fill: one that another socket no longer needs, or a new one. */
-export function takeBuffer(): Uint8Array {
+function takeBuffer(): Uint8Array {
   return pool.pop() ?? new Uint8Array(POOLED_BYTES);
 }
 

@@ -20,7 +20,7 @@ export interface StreamListener extends Listener {
 }
 
 /** Takes one accepted stream. Returns the receiver of all events of that stream. */
-export type Accept = (transport: Transport, info: TransportInfo) => TransportEvents;
+type Accept = (transport: Transport, info: TransportInfo) => TransportEvents;
 
 /** Decides whether one more stream may be opened. */
 export interface StreamRoom {
@@ -50,7 +50,7 @@ export interface HttpPeer {
 }
 
 /** Answers one HTTP request. */
-export type HttpHandler = (request: Request, peer: HttpPeer) => Response | Promise<Response>;
+type HttpHandler = (request: Request, peer: HttpPeer) => Response | Promise<Response>;
 
 /** Where to listen for HTTP, and who answers. */
 export interface ServeOptions {
@@ -64,13 +64,13 @@ export interface ServeOptions {
 }
 
 /** TCP of one runtime: the exports of its `net.ts`. */
-export interface Net {
+interface Net {
   /** Binds and starts to accept. Rejects with {@linkcode ListenError}. */
   listen(options: ListenOptions): Promise<StreamListener>;
 }
 
 /** HTTP of one runtime: the exports of its `http.ts`. */
-export interface Http {
+interface Http {
   /** Binds and starts to answer. Rejects with {@linkcode ListenError}. */
   serve(options: ServeOptions): Promise<Listener>;
 }

@@ -16,7 +16,7 @@ import {
   FRAME_METHOD,
   FRAME_OVERHEAD,
 } from "../amqp/frame.ts";
-import { DELIVERY_COUNT_KEY } from "../amqp/hot_frames.ts";
+import { DELIVERY_COUNT_KEY } from "../amqp/header_keys.ts";
 import { BASIC_DELIVER } from "../amqp/methods_gen.ts";
 import { writePropertiesWithLong, writePropertiesWithout } from "../amqp/rewrite_properties.ts";
 import type { Consumer } from "../broker/queue/consumer.ts";

@@ -6,11 +6,12 @@ import { ChannelError, ConnectionError } from "../amqp/errors.ts";
 import { CONTENT_HEADER_FIXED_BYTES } from "../amqp/content_header.ts";
 import { BASIC_CLASS, FRAME_OVERHEAD } from "../amqp/frame.ts";
 import type { FrameParser } from "../amqp/frame_parser.ts";
+import { BCC_KEY } from "../amqp/header_keys.ts";
 import { type OutgoingMessage, UNCOUNTED, writeReturn } from "../amqp/hot_frames.ts";
+import { METHOD_KEY_BYTES } from "../amqp/method_frame.ts";
 import { BASIC_PUBLISH } from "../amqp/methods_gen.ts";
 import { PROPERTY_REPLY_TO, PROPERTY_USER_ID, readPropertyFlags } from "../amqp/properties.ts";
 import type { RawProperties } from "../amqp/raw_properties.ts";
-import { tableKey } from "../amqp/raw_table.ts";
 import {
   NO_ROUTE,
   NOT_IMPLEMENTED,
@@ -27,6 +28,7 @@ import {
   PUBLISH_REFUSED,
   PUBLISH_ROUTED,
 } from "../broker/publish/publisher.ts";
+import { REPLY_QUEUE } from "../broker/names.ts";
 import { mayClaim } from "../broker/access/users.ts";
 import { ByteWriter } from "../lib/byte_writer.ts";
 import { rangeEquals } from "../lib/bytes.ts";
@@ -37,12 +39,10 @@ import { SAFE_AT_TURN_END } from "./confirms.ts";
 import { block } from "./blocking.ts";
 import type { Transaction } from "./tx.ts";
 
-const METHOD_KEY_BYTES = 4;
 // What a queue that takes a message costs of a turn's input: a small message to many is a lot of work.
 const BYTES_PER_QUEUE = 64;
 const NO_ROUTE_TEXT = encodeText("NO_ROUTE");
-const BCC = tableKey("BCC");
-const REPLY_QUEUE = encodeText("amq.rabbitmq.reply-to");
+const REPLY_QUEUE_BYTES = encodeText(REPLY_QUEUE);
 
 /** Handles basic.publish. */
 export function beginPublish(channel: Channel, frame: FrameParser): void {
@@ -130,7 +130,7 @@ function checkReplyTo(channel: Channel, bytes: Uint8Array): void {
   const { properties, contentHeader } = channel.context;
   properties.set(bytes, contentHeader.propertiesStart, contentHeader.propertiesEnd);
   if (!properties.find(PROPERTY_REPLY_TO)) return;
-  if (!rangeEquals(bytes, properties.valueStart, properties.valueEnd, REPLY_QUEUE)) return;
+  if (!rangeEquals(bytes, properties.valueStart, properties.valueEnd, REPLY_QUEUE_BYTES)) return;
   checkExchange(channel);
   throw new ChannelError(PRECONDITION_FAILED, "fast reply consumer does not exist");
 }
@@ -225,9 +225,9 @@ function assertFits(message: OutgoingMessage): void {
 // As in RabbitMQ, a returned message does not name blind copies.
 function hideBcc(message: OutgoingMessage, properties: RawProperties): void {
   properties.set(message.properties, message.propertiesStart, message.propertiesEnd);
-  if (!properties.findHeader(BCC)) return;
+  if (!properties.findHeader(BCC_KEY)) return;
   const out = new ByteWriter();
-  writePropertiesWithout(out, properties, BCC);
+  writePropertiesWithout(out, properties, BCC_KEY);
   message.properties = out.bytes;
   message.propertiesStart = 0;
   message.propertiesEnd = out.byteCount;

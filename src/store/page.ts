@@ -197,7 +197,7 @@ export interface PageSource extends PageOwner {
 }
 
 /** The part of a store that owners of pages use. */
-export interface Pages {
+interface Pages {
   /** Reads a page, unless it is being read already. `pagedIn` follows in a later turn. */
   load(page: Page, isAhead: boolean): void;
   /** Drops a page that its owner has given up without reading it. */

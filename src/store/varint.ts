@@ -5,7 +5,6 @@
 //   300 = 0b10_0101100  →  1 0101100 | 0 0000010
 
 import { assert } from "../lib/assert.ts";
-import type { ByteWriter } from "../lib/byte_writer.ts";
 
 /** The most bytes one number takes. */
 export const VARINT_BYTES_MAX = 8;
@@ -20,13 +19,6 @@ export class VarintError extends Error {
     super(message);
     this.name = "VarintError";
   }
-}
-
-/** Returns how many bytes {@linkcode putVarint} writes for `value`. */
-export function varintByteCount(value: number): number {
-  let byteCount = 1;
-  for (let bound = 128; value >= bound; bound *= 128) byteCount++;
-  return byteCount;
 }
 
 /**
@@ -48,12 +40,6 @@ export function putVarint(bytes: Uint8Array, at: number, value: number): number 
   }
   bytes[at++] = value;
   return at;
-}
-
-/** Appends `value`, an integer from 0 to 2^53 - 1. */
-export function writeVarint(writer: ByteWriter, value: number): void {
-  writer.ensure(VARINT_BYTES_MAX);
-  writer.byteCount = putVarint(writer.bytes, writer.byteCount, value);
 }
 
 /** Reads numbers one after the other from `bytes[at, end)`. {@linkcode reset} makes it reusable. */

@@ -12,13 +12,13 @@ export class BrokenPromise extends Error {}
 /** In a transaction that has not been committed. */
 export const HELD = "held";
 /** In its queue, ready or delayed. */
-export const IN_QUEUE = "in queue";
+const IN_QUEUE = "in queue";
 /** With a client, unacked. */
 export const OUT = "out";
 /** Gone for good, as it should be. */
-export const GONE = "gone";
+const GONE = "gone";
 /** Moved to the dead-letter queue. */
-export const DEAD = "dead";
+const DEAD = "dead";
 
 /** One message in one queue. */
 export interface Copy {

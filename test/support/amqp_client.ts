@@ -50,7 +50,7 @@ export interface LoginOptions {
 }
 
 /** Every capability a client can have. */
-export const ALL_CAPABILITIES = [
+const ALL_CAPABILITIES = [
   "authentication_failure_close",
   "consumer_cancel_notify",
   "connection.blocked",

@@ -198,6 +198,11 @@ export class TestBroker {
     return seen;
   }
 
+  /** Tells the queue that all its consumers may have capacity again. */
+  unblock(queue: Queue): void {
+    for (const consumer of queue.consumers.all) queue.unblock(consumer);
+  }
+
   /** Ends the turn and starts the next one `byMs` later; runs until nothing is left to do. */
   turn(byMs = 0): void {
     this.broker.dispatch();

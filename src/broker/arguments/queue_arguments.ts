@@ -22,7 +22,7 @@ import * as check from "./validators.ts";
 export type { RetrySettings } from "./retry_arguments.ts";
 
 /** The rule for a message that arrives at a full queue. */
-export type Overflow = "drop-head" | "reject-publish" | "reject-publish-dlx";
+type Overflow = "drop-head" | "reject-publish" | "reject-publish-dlx";
 
 /** The settings of a queue from its arguments. */
 export interface QueueArguments {
@@ -49,7 +49,7 @@ export interface QueueArguments {
 }
 
 /** Redeliveries allowed on a retry-enabled queue that sets no limit (docs/automatic-retries.md). */
-export const DELIVERY_LIMIT_DEFAULT = 20;
+const DELIVERY_LIMIT_DEFAULT = 20;
 
 const OVERFLOWS: readonly string[] = ["drop-head", "reject-publish", "reject-publish-dlx"];
 const QUEUE_TYPES: readonly string[] = ["classic", "quorum", "stream"];

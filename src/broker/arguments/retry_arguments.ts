@@ -11,17 +11,17 @@ import type { Validator } from "./validators.ts";
 import { integersWithin, integerWithin, oneOf } from "./validators.ts";
 
 /** First delay in ms; its presence enables retries. */
-export const RETRY_MIN = "x-delayed-retry-min";
+const RETRY_MIN = "x-delayed-retry-min";
 /** Growth of the delay: linear when absent, 1 constant, 2 or more exponential. */
-export const RETRY_MULTIPLIER = "x-delayed-retry-multiplier";
+const RETRY_MULTIPLIER = "x-delayed-retry-multiplier";
 /** Longest single delay in ms. */
-export const RETRY_MAX = "x-delayed-retry-max";
+const RETRY_MAX = "x-delayed-retry-max";
 /** Maximum percentage by which a delay is shortened at random. */
-export const RETRY_JITTER = "x-delayed-retry-jitter";
+const RETRY_JITTER = "x-delayed-retry-jitter";
 /** Explicit delays in ms; enables retries. */
-export const RETRY_DELAYS = "x-delayed-retry-delays";
+const RETRY_DELAYS = "x-delayed-retry-delays";
 /** RabbitMQ's dialect: which kinds of return are delayed. */
-export const RETRY_TYPE = "x-delayed-retry-type";
+const RETRY_TYPE = "x-delayed-retry-type";
 
 /** How a queue delays messages that are returned to it. */
 export interface RetrySettings {
@@ -103,7 +103,7 @@ export function refuseUnknownRetryArguments(
 }
 
 /** Whether these validated arguments enable retries. */
-export function enablesRetries(args: FieldTable): boolean {
+function enablesRetries(args: FieldTable): boolean {
   return hasSchedule(args) && textOf(args.get(RETRY_TYPE)) !== DISABLED;
 }
 

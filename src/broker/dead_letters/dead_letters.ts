@@ -5,11 +5,16 @@
 // in the turn that decided it is entered as dying, so that recovery finds it (docs/storage.md).
 
 import { CONTENT_HEADER_FIXED_BYTES } from "../../amqp/content_header.ts";
+import {
+  BCC_KEY,
+  CC_KEY,
+  DELIVERY_COUNT_HEADER,
+  DELIVERY_COUNT_KEY,
+} from "../../amqp/header_keys.ts";
 import { PROPERTY_EXPIRATION } from "../../amqp/properties.ts";
 import type { FieldTable } from "../../amqp/field_value.ts";
 import { longField } from "../../amqp/field_value.ts";
 import { RawProperties } from "../../amqp/raw_properties.ts";
-import { tableKey } from "../../amqp/raw_table.ts";
 import { rewriteProperties } from "../../amqp/rewrite_properties.ts";
 import { ByteWriter } from "../../lib/byte_writer.ts";
 import { decodeText } from "../../lib/text.ts";
@@ -46,11 +51,12 @@ import {
   withoutOldestDeaths,
 } from "./x_death.ts";
 
-const DELIVERY_COUNT_HEADER = "x-delivery-count";
 // Headers that the new table may lack. All other headers of the old table are in the new one too.
-const REPLACED_HEADERS = ["CC", "BCC", DELIVERY_COUNT_HEADER].map((name) => {
-  return { name, key: tableKey(name) };
-});
+const REPLACED_HEADERS = [
+  { name: "CC", key: CC_KEY },
+  { name: "BCC", key: BCC_KEY },
+  { name: DELIVERY_COUNT_HEADER, key: DELIVERY_COUNT_KEY },
+];
 // The queues take turns; each may cost this much per turn.
 const COST_PER_QUEUE = 16;
 // This many bytes of a body cost as much as one publish with its headers written anew.

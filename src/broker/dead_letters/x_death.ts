@@ -11,13 +11,11 @@ import { skipFieldValue, tableKey } from "../../amqp/raw_table.ts";
 import { rewriteTable } from "../../amqp/rewrite_table.ts";
 import { ByteWriter } from "../../lib/byte_writer.ts";
 import { copyOfRange } from "../../lib/bytes.ts";
-
-/** Why a message died. */
-export type DeathReason = "rejected" | "expired" | "maxlen" | "delivery_limit";
+import type { DeathCause } from "../../store/port.ts";
 
 /** A new death of a message. */
 export interface Death {
-  readonly reason: DeathReason;
+  readonly reason: DeathCause;
   /** The queue in which the message died. */
   readonly queue: string;
   /** The exchange that the message was published to. */
@@ -34,7 +32,7 @@ const FIRST = ["x-first-death-queue", "x-first-death-reason", "x-first-death-exc
 const LAST = ["x-last-death-queue", "x-last-death-reason", "x-last-death-exchange"] as const;
 
 // A death by a decision of a consumer means that the loop is intended.
-const BREAKS_CYCLE: ReadonlySet<string> = new Set<DeathReason>(["rejected", "delivery_limit"]);
+const BREAKS_CYCLE: ReadonlySet<string> = new Set<DeathCause>(["rejected", "delivery_limit"]);
 
 // Bytes of the type tag and the length of a table or an array.
 const PREFIX_BYTES = 5;

@@ -2,16 +2,17 @@
 // routing key are looked up in place, character by character, so that matching makes no strings. Words
 // are counted, so that words of no pattern are forgotten. Only topic.ts uses it.
 
+import { FNV_OFFSET, FNV_PRIME } from "../../lib/bytes.ts";
+
 const NONE = -1;
 const BUCKETS_MIN = 16;
-const HASH_PRIME = 0x01000193;
 
 /** Hash of the empty word (FNV-1a over UTF-16 units). */
-export const WORD_HASH_START: number = 0x811c9dc5 | 0;
+export const WORD_HASH_START: number = FNV_OFFSET | 0;
 
 /** Returns the hash of a word extended by one UTF-16 unit. */
 export function extendWordHash(hash: number, unit: number): number {
-  return Math.imul(hash ^ unit, HASH_PRIME);
+  return Math.imul(hash ^ unit, FNV_PRIME);
 }
 
 function hashWord(word: string): number {

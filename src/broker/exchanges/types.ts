@@ -26,9 +26,6 @@ const NOT_SUPPORTED_YET: ReadonlySet<string> = new Set([
   "x-recent-history",
 ]);
 
-/** Names of the exchange types that can be declared. */
-export const EXCHANGE_TYPE_NAMES: readonly string[] = [...TYPES.keys()];
-
 /** Returns the type of this name. @throws ChannelError 406 when it does not exist */
 export function exchangeType(name: string): ExchangeType {
   const type = TYPES.get(name);

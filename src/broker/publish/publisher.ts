@@ -3,6 +3,7 @@
 // same. It reads properties in place and never writes frames or confirms.
 
 import { ChannelError, ConnectionError } from "../../amqp/errors.ts";
+import { BCC_KEY, CC_KEY, DELIVERY_COUNT_KEY } from "../../amqp/header_keys.ts";
 import {
   PROPERTY_DELIVERY_MODE,
   PROPERTY_EXPIRATION,
@@ -10,7 +11,6 @@ import {
   PROPERTY_PRIORITY,
 } from "../../amqp/properties.ts";
 import { RawProperties } from "../../amqp/raw_properties.ts";
-import { tableKey } from "../../amqp/raw_table.ts";
 import { ACCESS_REFUSED, FRAME_ERROR, NOT_FOUND } from "../../amqp/reply_code.ts";
 import { copyBytes } from "../../lib/bytes.ts";
 import { decodeTextStrict } from "../../lib/text.ts";
@@ -40,9 +40,6 @@ export const PUBLISH_LOGGED = 4;
 /** The message cannot be stored at the moment and is in no queue. */
 export const PUBLISH_REFUSED = 8;
 
-const CC = tableKey("CC");
-const BCC = tableKey("BCC");
-const DELIVERY_COUNT = tableKey("x-delivery-count");
 const READ_PROPERTIES = PROPERTY_DELIVERY_MODE | PROPERTY_EXPIRATION | PROPERTY_PRIORITY;
 // Two short strings of 256 bytes each.
 const ADDRESS_BYTES_MAX = 512;
@@ -153,10 +150,10 @@ export class Publisher implements RouteMessage {
 
   #readExtraKeys(source: MessageSource): void {
     const properties = this.#properties;
-    const hasBcc = properties.findHeader(BCC);
-    if (!hasBcc && !properties.findHeader(CC)) return;
-    const keys = checkedKeys("CC", properties.header(CC));
-    keys.push(...checkedKeys("BCC", properties.header(BCC)));
+    const hasBcc = properties.findHeader(BCC_KEY);
+    if (!hasBcc && !properties.findHeader(CC_KEY)) return;
+    const keys = checkedKeys("CC", properties.header(CC_KEY));
+    keys.push(...checkedKeys("BCC", properties.header(BCC_KEY)));
     if (keys.length > 0) this.extraKeys = keys;
     if (hasBcc) source.flags |= RECORD_BCC;
   }
@@ -242,7 +239,7 @@ export class Publisher implements RouteMessage {
   #markForgedCount(source: MessageSource): void {
     for (let index = 0; index < this.#takerCount; index++) {
       if (!this.#takers[index]!.keepsCount) continue;
-      if (this.#properties.findHeader(DELIVERY_COUNT)) source.flags |= RECORD_FORGED_COUNT;
+      if (this.#properties.findHeader(DELIVERY_COUNT_KEY)) source.flags |= RECORD_FORGED_COUNT;
       return;
     }
   }

@@ -83,11 +83,6 @@ export class ConsumerRing {
     ring.waiting.splice(ring.next, 0, consumer);
   }
 
-  /** Puts every blocked consumer back into its ring. */
-  unblockAll(): void {
-    for (const consumer of this.#all) this.unblock(consumer);
-  }
-
   /** Returns the consumer whose turn it is and ends its turn; null when none has capacity. */
   next(): Consumer | null {
     const ring = this.#ringInTurn();

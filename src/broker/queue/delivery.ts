@@ -3,8 +3,8 @@
 // needs before it returns.
 
 import { ByteWriter } from "../../lib/byte_writer.ts";
+import { BCC_KEY } from "../../amqp/header_keys.ts";
 import { RawProperties } from "../../amqp/raw_properties.ts";
-import { tableKey } from "../../amqp/raw_table.ts";
 import { writePropertiesWithout } from "../../amqp/rewrite_properties.ts";
 import {
   ENTRY_COUNT_MASK,
@@ -15,8 +15,6 @@ import {
 } from "../../store/port.ts";
 import { emptyView } from "../../store/views.ts";
 import type { Queue } from "./queue.ts";
-
-const BCC = tableKey("BCC");
 
 /** The message being delivered; valid only during the call that hands it out. */
 export class Delivery {
@@ -60,7 +58,7 @@ export class Delivery {
     out.range(view.bytes, view.addressStart, view.addressEnd);
     const propertiesStart = out.byteCount;
     this.#properties.set(view.bytes, view.propertiesStart, view.propertiesEnd);
-    writePropertiesWithout(out, this.#properties, BCC);
+    writePropertiesWithout(out, this.#properties, BCC_KEY);
     const bodyStart = out.byteCount;
     out.range(view.bytes, view.bodyStart, view.bodyEnd);
     view.bytes = out.bytes;

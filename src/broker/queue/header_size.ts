@@ -5,10 +5,10 @@
 
 import { CONTENT_HEADER_FIXED_BYTES } from "../../amqp/content_header.ts";
 import { FRAME_OVERHEAD } from "../../amqp/frame.ts";
-import { DELIVERY_COUNT_KEY } from "../../amqp/hot_frames.ts";
+import { BCC_KEY, DELIVERY_COUNT_KEY } from "../../amqp/header_keys.ts";
 import { PROPERTY_HEADERS } from "../../amqp/properties.ts";
 import { RawProperties } from "../../amqp/raw_properties.ts";
-import { findEntry, skipFieldValue, tableKey } from "../../amqp/raw_table.ts";
+import { findEntry, skipFieldValue } from "../../amqp/raw_table.ts";
 import {
   ENTRY_COUNT_MASK,
   RECORD_BCC,
@@ -38,7 +38,6 @@ export function publishHeaderBytesMax(limits: Limits): number {
 // there.
 const COUNT_BYTES = DELIVERY_COUNT_KEY.length + 9;
 const TABLE_BYTES = 4;
-const BCC = tableKey("BCC");
 const PROPERTIES = new RawProperties();
 
 /** Upper bound of the bytes by which a delivery's header payload exceeds the published properties. */
@@ -54,7 +53,7 @@ export function deliveredHeaderBytes(queue: Queue, view: RecordView, entry: numb
   const isCounted = queue.keepsCount && (entry & ENTRY_COUNT_MASK) > 0;
   let headerBytes = CONTENT_HEADER_FIXED_BYTES + propertiesEnd - propertiesStart;
   if (isCounted) headerBytes += COUNT_BYTES + (properties.has(PROPERTY_HEADERS) ? 0 : TABLE_BYTES);
-  if ((flags & RECORD_BCC) !== 0) headerBytes -= entryBytes(properties, BCC);
+  if ((flags & RECORD_BCC) !== 0) headerBytes -= entryBytes(properties, BCC_KEY);
   if (queue.keepsCount && (flags & RECORD_FORGED_COUNT) !== 0) {
     headerBytes -= entryBytes(properties, DELIVERY_COUNT_KEY);
   }

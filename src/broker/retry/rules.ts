@@ -2,7 +2,7 @@
 // spent, whether the message is delayed, and for how long (docs/automatic-retries.md "Delays", "What is
 // retried" and "RabbitMQ's dialect"). Pure functions; the queue applies and counts their results.
 
-import { backoff } from "../../schedule/backoff.ts";
+import { backoff } from "../../../core-wasm/mod.ts";
 import type { RetrySettings } from "../arguments/queue_arguments.ts";
 
 /** `basic.reject` with requeue. */

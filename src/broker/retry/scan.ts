@@ -9,7 +9,7 @@ import type { RetryQueue } from "./retry_queue.ts";
 import { compareRetries, type RetryName } from "./name.ts";
 
 /** A step is done and there is more to do. */
-export const SCAN_MORE = 0;
+const SCAN_MORE = 0;
 /** A page is being read; the scan goes on when it has been. */
 export const SCAN_READING = 1;
 /** The scan has found everything. */

@@ -117,11 +117,6 @@ export class Bindings {
   removeOutgoing(source: Exchange): void {
     for (const binding of [...source.bindings.values()]) this.remove(binding);
   }
-
-  /** The bindings that lead to `end`. */
-  leadingTo(end: BindingEnd): Iterable<Binding> {
-    return this.#incoming.get(end) ?? [];
-  }
 }
 
 function keyOf(ends: BindingEnds, routing: BindingRouting): string {

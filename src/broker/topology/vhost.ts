@@ -6,7 +6,7 @@ import type { FieldTable } from "../../amqp/field_value.ts";
 import { EMPTY_TABLE } from "../../amqp/field_value.ts";
 import type { Binding } from "../routing/binding.ts";
 import { propertiesKey } from "../routing/binding_key.ts";
-import type { BindingEnd, BindingEnds, BindingRouting } from "./bindings.ts";
+import type { BindingEnds, BindingRouting } from "./bindings.ts";
 import { Bindings } from "./bindings.ts";
 import type { TopologyBroker } from "./home.ts";
 import type { Exchange } from "../routing/exchange.ts";
@@ -237,12 +237,6 @@ export class VHost {
     for (const exchange of this.exchanges.values()) {
       for (const binding of exchange.bindings.values()) yield bindingInfo(binding);
     }
-  }
-
-  /** The bindings that lead to a queue or exchange of this vhost. */
-  *bindingsTo(end: BindingEnd): Iterable<BindingInfo> {
-    if (this.queues.get(end.name) === end) yield impliedBinding(end.name);
-    for (const binding of this.#bindings.leadingTo(end)) yield bindingInfo(binding);
   }
 
   // --- routing

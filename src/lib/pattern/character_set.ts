@@ -11,7 +11,8 @@ export interface Property {
   readonly isNegated: boolean;
 }
 
-const CODE_POINT_MAX = 0x10ffff;
+/** The largest code point. */
+export const CODE_POINT_MAX = 0x10ffff;
 const ASCII_COUNT = 128;
 /** A test of a property costs as much as so many other steps. */
 const PROPERTY_STEPS = 8;

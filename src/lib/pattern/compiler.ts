@@ -26,7 +26,7 @@ import { ANCHORS, type Repeat, type Syntax } from "./syntax.ts";
  * length fits unless it counts repetitions. With a name of 255 characters it is 2.5 million steps,
  * which take some tens of milliseconds.
  */
-export const PROGRAM_SIZE_MAX = 10_000;
+const PROGRAM_SIZE_MAX = 10_000;
 /** Most parts that are compiled, those that need no instruction included. */
 const WORK_MAX = 8 * PROGRAM_SIZE_MAX;
 

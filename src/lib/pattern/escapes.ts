@@ -2,7 +2,7 @@
 // them: one character, or a set of characters. The parser and bracket.ts call it. References to
 // captured text are refused here, by name.
 
-import type { Property, Ranges } from "./character_set.ts";
+import { CODE_POINT_MAX, type Property, type Ranges } from "./character_set.ts";
 import type { Cursor } from "./cursor.ts";
 import { letterRanges, namedProperty } from "./named_sets.ts";
 
@@ -20,7 +20,6 @@ const CONTROLS: ReadonlyMap<string, number> = new Map([
   ["r", 13],
   ["t", 9],
 ]);
-const CODE_POINT_MAX = 0x10ffff;
 const HEXADECIMAL = /[0-9a-fA-F]/;
 const OCTAL = /[0-7]/;
 

@@ -15,7 +15,7 @@ import { type Anchor, fixedLength, NOTHING, type Syntax } from "./syntax.ts";
  * Longest pattern, in UTF-16 units. The longest ones list names: a hundred names of 80 characters
  * fit, and compiling a pattern of this length takes a few milliseconds.
  */
-export const SOURCE_LENGTH_MAX = 8_192;
+const SOURCE_LENGTH_MAX = 8_192;
 /** Deepest nesting of groups: what PCRE takes. The parser and the compiler call themselves so deep. */
 const DEPTH_MAX = 250;
 /** Highest number in a counted repetition: what PCRE takes. The size of the program bounds it too. */

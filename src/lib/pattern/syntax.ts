@@ -29,7 +29,7 @@ export interface Repeat {
 }
 
 /** A text that must or must not follow. A look-behind is one that goes back first. */
-export interface Look {
+interface Look {
   readonly kind: "look";
   readonly body: Syntax;
   readonly isNegated: boolean;

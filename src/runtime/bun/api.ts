@@ -33,7 +33,7 @@ export interface BunSocketHandlers<Data> {
 }
 
 /** A listening socket. */
-export interface BunListener {
+interface BunListener {
   readonly hostname: string;
   readonly port: number;
   stop(closeActive?: boolean): void;

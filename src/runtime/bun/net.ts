@@ -5,17 +5,11 @@
 
 import type { Transport, TransportEvents, TransportInfo } from "../../session/transport.ts";
 import { ListenError } from "../listen_error.ts";
-import { OpenStreams } from "../open_streams.ts";
+import { LINGER_MS, OpenStreams } from "../open_streams.ts";
 import { Outgoing } from "../outgoing.ts";
 import { plainHost } from "../plain_host.ts";
 import type { ListenOptions, StreamListener } from "../port.ts";
 import { bun, type BunSocket, type BunSocketHandlers } from "./api.ts";
-
-/**
- * After our last byte a peer has this long to close its side, so that a reset does not destroy that
- * byte, ms.
- */
-const LINGER_MS = 2_000;
 
 /** Binds and starts to accept. Rejects with {@linkcode ListenError}. */
 export function listen(options: ListenOptions): Promise<StreamListener> {

@@ -4,9 +4,9 @@
 // adapters of Deno call `rest` for every refused stream.
 
 import { Server } from "node:net";
+import { BACKLOG } from "../open_streams.ts";
 
 const LOOK_MS = 100;
-const BACKLOG = 1024;
 
 /** Stops a server and starts it again. */
 export class RestingServer {

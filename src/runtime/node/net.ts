@@ -6,23 +6,15 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { Transport, TransportEvents, TransportInfo } from "../../session/transport.ts";
 import { ListenError } from "../listen_error.ts";
 import { plainHost } from "../plain_host.ts";
-import { OpenStreams } from "../open_streams.ts";
+import { BACKLOG, LINGER_MS, OpenStreams } from "../open_streams.ts";
 import { Outgoing } from "../outgoing.ts";
 import type { ListenOptions, StreamListener } from "../port.ts";
-
-const BACKLOG = 1024;
 
 /**
  * Maximum bytes of one write to a socket; 256 KiB. A socket reports a write only when all of its bytes
  * are taken, so a single large write would hide that a slow client is reading.
  */
 const WRITE_BYTES_MAX = 262_144;
-
-/**
- * After our last byte a peer has this long to close its side, so that a reset does not destroy that
- * byte, ms.
- */
-const LINGER_MS = 2_000;
 
 /**
  * Binds and starts to accept. Rejects with {@linkcode ListenError}. `onRefused` is called when there

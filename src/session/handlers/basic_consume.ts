@@ -9,16 +9,13 @@ import type { BasicConsume } from "../../amqp/methods_gen.ts";
 import { decodeBasicConsume, writeBasicConsumeOk } from "../../amqp/methods_gen.ts";
 import { NOT_ALLOWED, PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
 import { fieldTypeName } from "../../broker/arguments/field_text.ts";
-import { describe } from "../../broker/names.ts";
+import { BASE64URL, describe, REPLY_QUEUE } from "../../broker/names.ts";
 import type { Channel } from "../channel.ts";
 import { argumentsStart } from "./arguments.ts";
 import { namedQueue } from "./queue.ts";
 
-/** RabbitMQ's pseudo-queue for replies without a queue. */
-const REPLY_QUEUE = "amq.rabbitmq.reply-to";
 const TAG_PREFIX = "amq.ctag-";
 const TAG_RANDOM_CHARACTERS = 22;
-const TAG_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /** basic.consume */
 export function consume(channel: Channel, frame: FrameParser): void {
@@ -57,7 +54,7 @@ function generateTag(channel: Channel): string {
   do {
     tag = TAG_PREFIX;
     for (let i = 0; i < TAG_RANDOM_CHARACTERS; i++) {
-      tag += TAG_ALPHABET[Math.floor(channel.context.random() * TAG_ALPHABET.length)]!;
+      tag += BASE64URL[Math.floor(channel.context.random() * BASE64URL.length)]!;
     }
   } while (channel.consumers.has(tag));
   return tag;

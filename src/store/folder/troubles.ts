@@ -6,9 +6,9 @@ import type { Logger } from "../../lib/logger.ts";
 import type { DiskError } from "../file_system.ts";
 
 /** How long after a line about a trouble the next one follows while the trouble lasts, ms. */
-export const REMINDER_MS = 60_000;
+const REMINDER_MS = 60_000;
 /** A trouble is over when nothing has failed for this long, ms. */
-export const CALM_MS = 5_000;
+const CALM_MS = 5_000;
 
 /** Each trouble, with the line that says that it is over. */
 const OVER = {

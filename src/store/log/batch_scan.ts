@@ -37,9 +37,10 @@ export type OnBatch = (
   gapBytes: number,
 ) => boolean;
 
-/** A stretch of a file in memory. */
-class Window {
+/** A stretch of a file in memory; it moves forward in large steps. */
+export class FileWindow {
   bytes: Uint8Array = new Uint8Array(0);
+  /** Offset of `bytes` in the file. */
   base = 0;
   readonly #read: (offset: number, length: number) => Uint8Array;
 
@@ -69,7 +70,7 @@ export function scanBatches(
 ): Scan {
   const handle = files.reader(file);
   const fileBytes = handle.byteLength;
-  const window = new Window((offset, length) => handle.readNow(offset, length));
+  const window = new FileWindow((offset, length) => handle.readNow(offset, length));
   const scan: Scan = { byteLength: 0, tornBytes: 0, damages: [] };
   let at = 0;
   let gapBytes = 0;
@@ -92,7 +93,7 @@ export function scanBatches(
   return scan;
 }
 
-function readBatch(window: Window, at: number, seed: number): BatchPlace | null {
+function readBatch(window: FileWindow, at: number, seed: number): BatchPlace | null {
   window.show(at, BATCH_HEADER_BYTES);
   const inWindow = at - window.base;
   if (readU32(window.bytes, inWindow) !== BATCH_MAGIC) return null;
@@ -103,7 +104,7 @@ function readBatch(window: Window, at: number, seed: number): BatchPlace | null 
 // Returns where the next batch with a right checksum begins, -1 when there is none. Batches may be
 // larger than a window, so each candidate is checked with all the bytes that it claims.
 function findBatch(
-  window: Window,
+  window: FileWindow,
   from: number,
   file: { fileBytes: number; seed: number },
 ): number {

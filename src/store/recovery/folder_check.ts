@@ -6,7 +6,7 @@ import { DiskError, type FileSystem } from "../file_system.ts";
 import type { DefinitionKind } from "../port.ts";
 import { VarintError } from "../varint.ts";
 import { BatchFormatError } from "../format/batch_reader.ts";
-import type { Damage } from "../log/batch_scan.ts";
+import { type Damage, FileWindow } from "../log/batch_scan.ts";
 import { type DataFile, DataFiles } from "../folder/data_files.ts";
 import {
   type DataFileKind,
@@ -21,10 +21,8 @@ import { RecordFiles } from "../residency/record_files.ts";
 import { emptyRow } from "../format/message_row.ts";
 import { recover, type Recovered, type RecoveredPage } from "./recovery.ts";
 
-const WINDOW_BYTES = 8 * 1024 * 1024;
-
 /** One queue of a folder. */
-export interface QueueReport {
+interface QueueReport {
   vhost: string;
   name: string;
   ready: number;
@@ -200,14 +198,10 @@ class ContentChecker {
 
   #checkFile(file: DataFile, { offsets, lengths, pages }: Wanted): void {
     const handle = this.#files.reader(file);
-    let base = 0;
-    let bytes: Uint8Array = new Uint8Array(0);
+    const window = new FileWindow((offset, length) => handle.readNow(offset, length));
     const check = (offset: number, recordBytes: number) => {
-      if (offset + recordBytes > base + bytes.length) {
-        bytes = handle.readNow(offset, Math.max(recordBytes, WINDOW_BYTES));
-        base = offset;
-      }
-      return this.#isRecord(bytes, offset - base, recordBytes);
+      window.show(offset, recordBytes);
+      return this.#isRecord(window.bytes, offset - window.base, recordBytes);
     };
     let last = -1;
     for (

@@ -11,7 +11,7 @@ import type { Recovered, RecoveredQueue } from "./recovery.ts";
 const KINDS: readonly DefinitionKind[] = ["exchange", "queue", "binding", "deleted"];
 
 /** The lane of a queue, as far as it is filled here. */
-export interface RecoveredLane extends PageOwner {
+interface RecoveredLane extends PageOwner {
   nextPosition: number;
 }
 

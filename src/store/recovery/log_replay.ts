@@ -25,7 +25,7 @@ export type OnLogBatch = (
 ) => void;
 
 /** The result of reading a log. */
-export interface Replay {
+interface Replay {
   /** The last batch that is true. */
   lastBatch: number;
   /** Whether all true batches are safe now. */

@@ -34,7 +34,7 @@ const QUICK: RetryRule & { args: object } = {
 };
 
 /** Queues that work goes to, with what the broker does for its retries. */
-export const WORK_QUEUES: Readonly<Record<string, RetryRule & { args: object }>> = {
+const WORK_QUEUES: Readonly<Record<string, RetryRule & { args: object }>> = {
   quick: QUICK,
   // Asked for message by message: after a start each has to be read from the disk first.
   [POLLED]: QUICK,
@@ -47,9 +47,9 @@ export const WORK_QUEUES: Readonly<Record<string, RetryRule & { args: object }>>
 };
 
 /** Queue of dead letters. */
-export const DEAD = "dead";
+const DEAD = "dead";
 /** Queues that all events go to, in order. */
-export const COPIES = ["copy-a", "copy-b"];
+const COPIES = ["copy-a", "copy-b"];
 
 /** What survives one connection: shared by the rounds of a run. */
 export interface LoadState {

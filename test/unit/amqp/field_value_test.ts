@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertFalse } from "@std/assert";
 import fc from "fast-check";
-import type { FieldValue, IntegerTag } from "../../../src/amqp/field_value.ts";
+import type { FieldValue } from "../../../src/amqp/field_value.ts";
 import {
   booleanField,
   booleanOf,
@@ -37,7 +37,7 @@ Deno.test("wholeNumber() keeps comparisons exact when one value is beyond 2^53",
 });
 
 Deno.test("fieldsEqual() holds for integers of different width when their values are equal", () => {
-  const tags: IntegerTag[] = ["b", "B", "s", "u", "I", "i", "l", "L"];
+  const tags = ["b", "B", "s", "u", "I", "i", "l", "L"] as const;
   for (const a of tags) {
     for (const b of tags) {
       assert(fieldsEqual({ tag: a, value: 100 }, { tag: b, value: 100 }));

@@ -13,7 +13,6 @@ import {
   PROPERTY_DELIVERY_MODE,
   PROPERTY_EXPIRATION,
   PROPERTY_HEADERS,
-  PROPERTY_MESSAGE_ID,
   PROPERTY_PRIORITY,
   PROPERTY_REPLY_TO,
   PROPERTY_TIMESTAMP,
@@ -30,7 +29,7 @@ const TEXTS = [
   [PROPERTY_CONTENT_TYPE, "contentType"],
   [PROPERTY_REPLY_TO, "replyTo"],
   [PROPERTY_EXPIRATION, "expiration"],
-  [PROPERTY_MESSAGE_ID, "messageId"],
+  [0x0080, "messageId"],
   [PROPERTY_USER_ID, "userId"],
   [PROPERTY_CLUSTER_ID, "clusterId"],
 ] as const;

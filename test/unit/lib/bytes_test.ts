@@ -12,8 +12,6 @@ import {
   putU16,
   putU32,
   rangeEquals,
-  readI32,
-  readI64,
   readU16,
   readU32,
   readU64,
@@ -38,17 +36,15 @@ Deno.test("putU32() and readU32() agree with DataView at the limits", () => {
     putU32(bytes, 2, value);
     assertEquals(viewOf(bytes).getUint32(2), value);
     assertEquals(readU32(bytes, 2), value);
-    assertEquals(readI32(bytes, 2), value | 0);
   }
 });
 
-Deno.test("putI64() and readI64() keep every safe integer when written and read back", () => {
+Deno.test("putI64() keeps every safe integer", () => {
   const values = [0, 1, -1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, -(2 ** 32), 2 ** 53 - 1, -(2 ** 53) + 1];
   for (const value of values) {
     const bytes = new Uint8Array(9);
     putI64(bytes, 1, value);
     assertEquals(viewOf(bytes).getBigInt64(1), BigInt(value));
-    assertEquals(readI64(bytes, 1), value);
     if (value >= 0) assertEquals(readU64(bytes, 1), value);
   }
 });
@@ -56,7 +52,6 @@ Deno.test("putI64() and readI64() keep every safe integer when written and read 
 Deno.test("readU64() rounds like Number() when the value is beyond 2^53", () => {
   const bytes = new Uint8Array(8).fill(0xff);
   assertEquals(readU64(bytes, 0), 2 ** 64);
-  assertEquals(readI64(bytes, 0), -1);
 });
 
 Deno.test("copyBytes() copies exactly the range when it is shorter or longer than the loop's limit", () => {

@@ -2,7 +2,7 @@
 
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { BrokerTime } from "../../../src/schedule/broker_time.ts";
-import { hostDelayMs, hostDelayMsMax } from "../../../src/schedule/host_timer.ts";
+import { hostDelayMs } from "../../../src/schedule/host_timer.ts";
 import { VirtualClock } from "../../../src/schedule/virtual_clock.ts";
 
 const bootMs = 1_790_000_000_000;
@@ -59,8 +59,8 @@ Deno.test("BrokerTime.nowMs() settles on the wall clock and stays", () => {
 Deno.test("hostDelayMs() rounds up, never below 0 or above 2^31 - 1", () => {
   assertEquals(hostDelayMs(10, 9.5), 1);
   assertEquals(hostDelayMs(10, 20), 0);
-  assertEquals(hostDelayMs(Infinity, 0), hostDelayMsMax);
-  assertEquals(hostDelayMs(1e15, 0), hostDelayMsMax);
+  assertEquals(hostDelayMs(Infinity, 0), 2 ** 31 - 1);
+  assertEquals(hostDelayMs(1e15, 0), 2 ** 31 - 1);
 });
 
 Deno.test("VirtualClock.advance() refuses to run backward", () => {

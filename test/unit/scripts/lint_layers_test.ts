@@ -73,7 +73,7 @@ Deno.test("the table of rooms has no cycle and nothing imports the doors", () =>
 Deno.test("layer-direction keeps src inside src and packages where they belong", () => {
   caught("src/lib/x.ts", 'import "../../test/support/assert.ts";', "layer-direction", "outside");
   caught("src/lib/x.ts", 'import "../../scripts/tidy.ts";', "layer-direction", "outside");
-  caught("src/broker/x.ts", 'import "../../core-wasm/mod.ts";', "layer-direction", "core-wasm");
+  caught("src/store/x.ts", 'import "../../core-wasm/mod.ts";', "layer-direction", "core-wasm");
   clean("src/schedule/x.ts", 'import "../../core-wasm/mod.ts";');
   caught("src/novelty/x.ts", 'import "./y.ts";', "layer-direction", "table of rooms");
   caught("src/management/x.ts", 'import "node:fs";', "layer-direction", "node:fs");

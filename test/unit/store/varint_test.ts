@@ -3,14 +3,11 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { AssertionError } from "../../../src/lib/assert.ts";
-import { ByteWriter } from "../../../src/lib/byte_writer.ts";
 import {
   putVarint,
   VARINT_BYTES_MAX,
-  varintByteCount,
   VarintError,
   VarintReader,
-  writeVarint,
 } from "../../../src/store/varint.ts";
 
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -40,18 +37,15 @@ Deno.test("putVarint() writes what BigInt arithmetic gives", () => {
     const end = putVarint(bytes, 2, value);
     assertEquals([...bytes.subarray(2, end)], naiveVarint(value));
     assertEquals([...bytes.subarray(end)], new Array(12 - end).fill(0xee));
-    assertEquals(varintByteCount(value), end - 2);
   }));
 });
 
-Deno.test("VarintReader.next() reads back what writeVarint() appended", () => {
+Deno.test("VarintReader.next() reads back what putVarint() wrote", () => {
   fc.assert(fc.property(fc.array(numbers), (values) => {
-    const writer = new ByteWriter(1);
-    writer.u8(0xff);
-    for (const value of values) writeVarint(writer, value);
-    const end = writer.byteCount;
-    writer.u8(0xff);
-    const reader = new VarintReader(writer.bytes, 1, end);
+    const bytes = new Uint8Array(2 + values.length * VARINT_BYTES_MAX).fill(0xff);
+    let end = 1;
+    for (const value of values) end = putVarint(bytes, end, value);
+    const reader = new VarintReader(bytes, 1, end);
     assertEquals(values.map(() => reader.next()), values);
     assert(reader.done);
     assertThrows(() => reader.next(), VarintError, "cut short");

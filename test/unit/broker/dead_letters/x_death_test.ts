@@ -4,12 +4,13 @@ import { assert, assertEquals, assertFalse } from "@std/assert";
 import fc from "fast-check";
 import { fieldTableToJson } from "../../../../src/amqp/field_json.ts";
 import type { FieldTable, FieldValue } from "../../../../src/amqp/field_value.ts";
-import type { Death, DeathReason } from "../../../../src/broker/dead_letters/x_death.ts";
+import type { Death } from "../../../../src/broker/dead_letters/x_death.ts";
+import type { DeathCause } from "../../../../src/store/port.ts";
 import { cycleQueues, recordDeath } from "../../../../src/broker/dead_letters/x_death.ts";
 import { fieldTable } from "../../amqp/support/arbitraries.ts";
 import { args } from "../support/topology.ts";
 
-function death(queue: string, reason: DeathReason, more: Partial<Death> = {}): Death {
+function death(queue: string, reason: DeathCause, more: Partial<Death> = {}): Death {
   return {
     queue,
     reason,
@@ -250,7 +251,7 @@ Deno.test("cycleQueues() looks at the newest death of a queue only", () => {
 });
 
 /** The model, as the contract says it: cut the history at the target, then look for a consumer. */
-function isCycleByContract(newestFirst: [string, DeathReason][], target: string): boolean {
+function isCycleByContract(newestFirst: [string, DeathCause][], target: string): boolean {
   const at = newestFirst.findIndex(([queue]) => queue === target);
   if (at < 0) return false;
   const loop = newestFirst.slice(0, at + 1);
@@ -258,7 +259,7 @@ function isCycleByContract(newestFirst: [string, DeathReason][], target: string)
 }
 
 Deno.test("recordDeath() and cycleQueues() agree with a naive history", () => {
-  const reason = fc.constantFrom<DeathReason>("rejected", "expired", "maxlen", "delivery_limit");
+  const reason = fc.constantFrom<DeathCause>("rejected", "expired", "maxlen", "delivery_limit");
   const deaths = fc.array(fc.tuple(fc.constantFrom("a", "b", "c"), reason), {
     minLength: 1,
     maxLength: 9,
@@ -266,7 +267,7 @@ Deno.test("recordDeath() and cycleQueues() agree with a naive history", () => {
   fc.assert(
     fc.property(deaths, (run) => {
       const headers = after(...run.map(([queue, why]) => death(queue, why)));
-      const newestFirst: [string, DeathReason][] = [];
+      const newestFirst: [string, DeathCause][] = [];
       for (const one of [...run].reverse()) {
         if (!newestFirst.some((other) => String(other) === String(one))) newestFirst.push(one);
       }

@@ -1,12 +1,13 @@
 // Tests of the list of exchange types and of the refusal of others.
 
 import { assertEquals } from "@std/assert";
-import { EXCHANGE_TYPE_NAMES, exchangeType } from "../../../../src/broker/exchanges/types.ts";
+import { exchangeType } from "../../../../src/broker/exchanges/types.ts";
 import { refusalOf } from "../support/topology.ts";
 
 Deno.test("exchangeType() knows the four types of the protocol", () => {
-  assertEquals([...EXCHANGE_TYPE_NAMES].sort(), ["direct", "fanout", "headers", "topic"]);
-  for (const name of EXCHANGE_TYPE_NAMES) assertEquals(exchangeType(name).name, name);
+  for (const name of ["direct", "fanout", "headers", "topic"]) {
+    assertEquals(exchangeType(name).name, name);
+  }
 });
 
 Deno.test("exchangeType() refuses unknown types as RabbitMQ since 3.13", () => {

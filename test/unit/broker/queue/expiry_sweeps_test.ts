@@ -81,7 +81,7 @@ Deno.test("dispatchQueue() gives up no more expired heads than a turn may, and g
   t.turn();
   t.broker.beginTurn(t.nowMs + 1000);
   channel.isOpen = true;
-  t.broker.markDirty(queue);
+  t.unblock(queue);
   t.broker.dispatch();
   t.broker.endTurn();
   let turns = 1;

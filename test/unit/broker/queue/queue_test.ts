@@ -61,7 +61,7 @@ Deno.test("Queue goes on when a refusing channel has room again", () => {
   t.turn();
   assertEquals(bodies(channel), []);
   channel.isOpen = true;
-  t.broker.markDirty(queue);
+  t.unblock(queue);
   t.turn();
   assertEquals(bodies(channel), ["1"]);
 });

@@ -259,7 +259,7 @@ Deno.test("a full reject-publish queue sends due messages round once more with t
   s.t.turn(100);
   assertEquals(s.queue.delayedCount, 1);
   s.channel.isOpen = true;
-  s.t.broker.markDirty(s.queue);
+  s.t.unblock(s.queue);
   s.t.turn(100);
   assertEquals(s.channel.drain().map((seen) => seen.body + seen.deliveryCount), ["10", "20", "11"]);
   assertEquals(s.t.broker.metrics.retryDelayedAgain, 2);

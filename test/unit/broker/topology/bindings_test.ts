@@ -135,7 +135,7 @@ Deno.test("a queue and an exchange of one name are different destinations", () =
 
 Deno.test("bindings() lists implied and made ones with their properties keys", () => {
   const vhost = makeVHost();
-  const queue = declareQueue(vhost, "q 1");
+  declareQueue(vhost, "q 1");
   bindQueue(vhost, "amq.topic", "q 1", { key: "a.#" });
   bindQueue(vhost, "amq.headers", "q 1", { args: { a: 1 } });
   const listed = [...vhost.bindings()];
@@ -152,8 +152,6 @@ Deno.test("bindings() lists implied and made ones with their properties keys", (
     args: args(),
     propertiesKey: "a.%23",
   });
-  assertEquals([...vhost.bindingsTo(queue)].length, 3);
-  assertEquals([...vhost.bindingsTo(vhost.exchanges.get("amq.topic")!)], []);
 });
 
 Deno.test("bindQueue() refuses more bindings than the limit", () => {

@@ -13,7 +13,7 @@ import { type Plain, type Seen, TestBroker, TestChannel } from "../../../support
 export const PERSISTENT = { deliveryMode: 2 };
 
 /** Sizes at which everything happens all the time. */
-export const TINY: Partial<StoreSizes> = {
+const TINY: Partial<StoreSizes> = {
   logFileBytes: 16 * 1024,
   snapshotLogBytes: 40 * 1024,
   snapshotPieceBytes: 2048,
