@@ -69,7 +69,9 @@ async function runStep(step: Step, sides: Side[], outcome: Outcome): Promise<str
     ops.some(({ kind }) => kind === "consume" || kind === "get");
   const neighbours = [channel & ~1, channel | 1].map((index) => sides[0]!.views[index]!);
   const mayOvertake = overtakes(sides[0]!.views[channel]!, ops);
-  const bothHold = neighbours.every((view) => view.unsettled.size > 0);
+  // One of them has something that the other has, or may be given.
+  const bothHold = neighbours.some((view) => view.unsettled.size > 0) &&
+    neighbours.every((view) => view.unsettled.size > 0 || view.consumers.size > 0);
   if (op?.kind === "disconnect") {
     await Promise.all(sides.map((side) => side.disconnect(channel, FAREWELLS[op.how])));
     outcome.methodCount++;
@@ -94,16 +96,22 @@ async function runStep(step: Step, sides: Side[], outcome: Outcome): Promise<str
 }
 
 /**
- * Whether the step returns messages under a limit of the channel that is used up. RabbitMQ's queue then
- * has two things to do: to take the messages back, and to go on with the consumers. It does the second
- * first if it has not begun with the first.
+ * Whether the step returns messages under a limit of the channel that is used up, or with an ack. To
+ * RabbitMQ's queue both the ack and the room in the limit are more urgent than the return, so that it
+ * may go on with its consumers before it has the message back.
  */
 export function overtakes(view: View, ops: readonly Op[]): boolean {
-  return view.isFull && ops.some((op) => {
-    if (op.kind === "recover") return op.how !== "without-requeue";
-    if (op.kind === "tx") return op.what === "commit" && view.isTx;
-    return (op.kind === "settle" || op.kind === "settle-all") && op.how !== "ack" && op.requeue;
-  });
+  return ops.some((op) => givesBack(op, view)) && (view.isFull || ops.some(isAck));
+}
+
+function givesBack(op: Op, view: View): boolean {
+  if (op.kind === "recover") return op.how !== "without-requeue";
+  if (op.kind === "tx") return op.what === "commit" && view.isTx;
+  return (op.kind === "settle" || op.kind === "settle-all") && op.how !== "ack" && op.requeue;
+}
+
+function isAck(op: Op): boolean {
+  return (op.kind === "settle" || op.kind === "settle-all") && op.how === "ack";
 }
 
 function withoutDeliveries(seen: readonly Seen[]): Seen[] {
@@ -257,6 +265,8 @@ function resolve(op: Op, views: readonly View[]): Sent[] | null {
     if (mixesConsumers(views[0]!, Infinity)) return null;
     return views.map(() => ({ tag: 0, multiple: true }));
   }
+  // RabbitMQ's new limit does not count what an open transaction settles.
+  if (op.kind === "qos" && op.global && views[0]!.held.size > 0) return null;
   if (op.kind !== "settle") return views.map(() => ({ tag: 0, multiple: false }));
   const [first] = views;
   const candidates = [...first!.unsettled];

@@ -27,6 +27,13 @@ Deno.test("overtakes() is for returns under a limit of the channel that is used 
   assertEquals(overtakes(holding(2, 2), [{ kind: "recover", how: "async" }]), true);
 });
 
+Deno.test("overtakes() is for returns with an ack in the same step", () => {
+  const ack: Op = { ...REJECT, how: "ack" };
+  assertEquals(overtakes(holding(2, 0), [REJECT, ack]), true);
+  assertEquals(overtakes(holding(2, 0), [ack, REJECT]), true);
+  assertEquals(overtakes(holding(2, 0), [ack, { ...REJECT, requeue: false }]), false);
+});
+
 Deno.test("overtakes() is not for acks, other limits, or room that is left", () => {
   assertEquals(overtakes(holding(1, 2), [REJECT]), false);
   assertEquals(overtakes(holding(2, 0), [REJECT]), false);
