@@ -49,3 +49,15 @@ Deno.test("SnapshotWriter.step() does not take an error of the program for one o
   const writer = start(new TypeError("a bug"));
   assertThrows(() => writer.step(1, 0, () => {}), TypeError, "a bug");
 });
+
+Deno.test("SnapshotWriter.abandon() ends a sync that is under way: nobody is told of it", () => {
+  const disk = new MemoryDisk();
+  const options = { seed: 1, lastBatch: 0, fromLog: 0, sizes: DEFAULT_SIZES };
+  const writer = new SnapshotWriter(new DataFiles(disk), EMPTY, options);
+  let told = 0;
+  while (writer.isRunning) writer.step(1, 0, () => told++);
+  assertEquals(writer.phase, "syncing");
+  writer.abandon();
+  disk.finishAll();
+  assertEquals([told, writer.isDone, writer.phase], [0, false, "failed"]);
+});
