@@ -330,3 +330,16 @@ Deno.test("Lane fills the positions that recovery skips with holes, not with chu
   }
   assertEquals(lane.messageCount, 0);
 });
+
+Deno.test("Lane.pushPage() takes the positions of the page, holes included", () => {
+  const lane = new Lane(new ChunkPool(4, 16), () => {}, { queueId: 1, pages: new ObjectPages() });
+  const facts = { file: 1, offset: 0, byteLength: 100, indexEnd: 10, bodyBytes: 0, delays: null };
+  const pushed: number[] = [];
+  for (const [first, last] of [[1, 10], [20, 25]] as const) {
+    const place = { ...facts, first, last, count: 2, expiryMinMs: Infinity };
+    lane.pushPage(new Page(lane, place, { count: 2, bodyBytes: 0, hasTransient: false }));
+    pushed.push(lane.nextPosition);
+  }
+  assertEquals(pushed, [11, 26]);
+  assertEquals([lane.push(7, 0, Infinity), lane.messageCount], [26, 5]);
+});
