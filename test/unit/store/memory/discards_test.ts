@@ -201,3 +201,24 @@ Deno.test("Queue.purge() of a backlog in pages leaves no memory behind, and take
     assertEquals(node.store.usedBytes, 0);
   }
 });
+
+Deno.test("Discards is busy until the last record of the last queue is released", () => {
+  const released: [ref: number, queueId: number][] = [];
+  const discards = new Discards((ref, queueId) => void released.push([ref, queueId]), 2);
+  const messages = (...refs: number[]) => ({
+    messageCount: refs.length,
+    releaseSome(max: number, release: (ref: number) => void): boolean {
+      for (const ref of refs.splice(0, max)) release(ref);
+      return refs.length > 0;
+    },
+  });
+  assertEquals([discards.isBusy, discards.step()], [false, false]);
+  assertEquals([discards.add(messages(1, 2, 3), 7), discards.isBusy], [3, true]);
+  discards.add(messages(4), 8);
+  assertEquals([discards.step(), discards.isBusy, released.length], [true, true, 2]);
+  assertEquals([discards.step(), discards.isBusy], [false, false]);
+  assertEquals(released, [[1, 7], [2, 7], [3, 7], [4, 8]]);
+  // Nothing to release is still something to give back.
+  discards.add(messages(), 9);
+  assertEquals([discards.isBusy, discards.step(), discards.isBusy], [true, false, false]);
+});
