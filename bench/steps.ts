@@ -13,8 +13,7 @@ import { CommitLog } from "../src/store/log/commit_log.ts";
 import { DataFiles } from "../src/store/folder/data_files.ts";
 import { Evictor } from "../src/store/residency/evictor.ts";
 import { Keeper } from "../src/store/upkeep/keeper.ts";
-import { Mover } from "../src/store/upkeep/mover.ts";
-import { PageMover } from "../src/store/pages/page_mover.ts";
+import { FileMover } from "../src/store/upkeep/file_mover.ts";
 import { PageSet } from "../src/store/pages/page_set.ts";
 import { PageWriter } from "../src/store/pages/page_writer.ts";
 import { Pager } from "../src/store/pages/pager.ts";
@@ -28,8 +27,7 @@ const seen = { pagesAdded: 0, pagesRemoved: 0, pagesWritten: 0, systemMs: 0 };
 
 const STEPS: readonly (readonly [string | ((self: object) => string), Owner, string])[] = [
   [(self) => `snapshot ${(self as SnapshotWriter).phase}`, SnapshotWriter, "step"],
-  ["move", Mover, "step"],
-  ["page move", PageMover, "step"],
+  ["move", FileMover, "step"],
   ["pager", Pager, "step"],
   ["evict", Evictor, "step"],
   ["compact", Arena, "compact"],

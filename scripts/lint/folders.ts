@@ -33,7 +33,7 @@ export const FOLDERS: Readonly<Record<string, readonly Folder[]>> = {
     folder("folder"),
     folder("log", "batch_scan.ts", "commit_log.ts"),
     folder("live", "definitions.ts", "holdings.ts", "log_entries.ts"),
-    folder("pages", "page_reader.ts", "page_set.ts", "paging.ts"),
+    folder("pages", "page_copies.ts", "page_reader.ts", "page_set.ts", "paging.ts"),
     folder("residency", "evictor.ts", "read_ahead.ts", "record_files.ts", "record_reads.ts"),
     folder("recovery", "folder_check.ts", "hand_over.ts", "recovery.ts"),
     folder("upkeep", "keeper.ts"),

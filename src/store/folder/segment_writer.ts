@@ -1,6 +1,7 @@
-// Appends to segment files that all queues share, and syncs in groups, one sync at a time. The
-// pager and the page mover write through it. Appended bytes are safe when their ticket is. After an
-// error all bytes that are not safe yet are void, and the next append goes to a fresh file.
+// Appends to segment files that all queues share, and syncs in groups, one sync at a time. All that is
+// written to segments has one life cycle: appended bytes are a draft that means nothing. Once they are
+// safe, whoever has appended them gives them a meaning and ends the draft. After an error all drafts
+// that are not safe are void, and the next append goes to a fresh file.
 
 import { DiskError, type FileHandle } from "../file_system.ts";
 import type { DataFile, DataFiles } from "./data_files.ts";
@@ -12,55 +13,75 @@ const DEAD_PART = 8;
 /** The parts of a {@link SegmentWriter}. */
 export interface SegmentWriterParts {
   files: DataFiles;
-  /** False: bytes count as safe once they are written. */
-  isSynced: boolean;
   /** A segment file is full at this size. */
   fileBytesMax: number;
   /** Called when a sync has ended and a turn should follow. */
   wake: () => void;
-  /** Called when nothing is appended to the file any more. */
-  closed: (file: DataFile) => void;
+  /** Called when nothing in the file is alive. */
+  emptied: (file: DataFile) => void;
   failed: (what: string, error: DiskError) => void;
+}
+
+/** Bytes in a segment file that mean nothing yet. The file stays at least until the draft is ended. */
+export interface SegmentDraft {
+  readonly file: DataFile;
+  /** Where the bytes begin in the file. */
+  readonly offset: number;
+  readonly ticket: number;
+  readonly generation: number;
 }
 
 /** Writes segment files. */
 export class SegmentWriter {
-  /** Everything up to this ticket of this generation is safe. */
-  safeTicket = 0;
-  /** Grows when bytes that were not safe have become void. */
-  generation = 0;
   readonly #parts: SegmentWriterParts;
   #file: DataFile | null = null;
   #handle: FileHandle | null = null;
+  /** Grows when drafts have become void. */
+  #generation = 0;
+  /** Ticket of the last append. */
   #lastTicket = 0;
+  /** Everything up to this ticket of this generation is safe. */
+  #safeTicket = 0;
   #isSyncing = false;
 
   constructor(parts: SegmentWriterParts) {
     this.#parts = parts;
   }
 
-  /** Ticket of the last append. */
-  get lastTicket(): number {
-    return this.#lastTicket;
-  }
-
   /**
-   * Appends `bytes[0, byteCount)`, whole pages or batches. @throws DiskError when nothing was
-   * appended
+   * Appends `bytes[0, byteCount)`, whole pages or batches, as a draft of so many parts. Each part is
+   * ended by itself.
+   * @throws DiskError when nothing was appended
    */
-  append(bytes: Uint8Array, byteCount: number): { file: DataFile; offset: number } {
+  append(bytes: Uint8Array, byteCount: number, partCount = 1): SegmentDraft {
     try {
       if (this.#file === null) this.#open();
       const file = this.#file!;
       const offset = file.byteLength;
       this.#handle!.write(bytes, 0, byteCount, offset);
       file.byteLength = offset + byteCount;
-      this.#lastTicket++;
-      return { file, offset };
+      file.draftCount += partCount;
+      return { file, offset, ticket: ++this.#lastTicket, generation: this.#generation };
     } catch (error) {
       this.#void();
       throw error;
     }
+  }
+
+  /** Whether the draft is lost. It will never be safe. */
+  isVoid({ generation }: SegmentDraft): boolean {
+    return generation !== this.#generation;
+  }
+
+  /** Whether it is known if the draft is safe or void. */
+  isDecided(draft: SegmentDraft): boolean {
+    return this.isVoid(draft) || draft.ticket <= this.#safeTicket;
+  }
+
+  /** Ends a part of a decided draft. What is alive in it must be counted in its file by now. */
+  end({ file }: SegmentDraft): void {
+    file.draftCount--;
+    if (file.draftCount === 0 && file.liveRecords === 0) this.#parts.emptied(file);
   }
 
   /**
@@ -68,18 +89,13 @@ export class SegmentWriter {
    * themselves.
    */
   sync(): void {
-    if (this.#isSyncing || this.#handle === null || this.safeTicket === this.#lastTicket) return;
-    if (!this.#parts.isSynced) {
-      this.safeTicket = this.#lastTicket;
-      this.#closeFull();
-      return;
-    }
+    if (this.#isSyncing || this.#handle === null || this.#safeTicket === this.#lastTicket) return;
     const ticket = this.#lastTicket;
-    const { generation } = this;
+    const generation = this.#generation;
     this.#isSyncing = true;
     this.#handle.sync((error) => {
       this.#isSyncing = false;
-      if (generation === this.generation) this.#synced(ticket, error);
+      if (generation === this.#generation) this.#synced(ticket, error);
       this.#parts.wake();
     });
   }
@@ -90,7 +106,7 @@ export class SegmentWriter {
       this.#parts.failed("sync a segment file", error);
       return;
     }
-    this.safeTicket = ticket;
+    this.#safeTicket = ticket;
     this.#closeFull();
     this.sync();
   }
@@ -103,7 +119,7 @@ export class SegmentWriter {
   }
 
   #closeFull(): void {
-    const isDone = this.safeTicket === this.#lastTicket;
+    const isDone = this.#safeTicket === this.#lastTicket;
     if (this.#file === null || !isDone) return;
     if (this.#file.byteLength >= this.#parts.fileBytesMax) this.close();
   }
@@ -119,12 +135,12 @@ export class SegmentWriter {
   }
 
   #void(): void {
-    this.generation++;
-    this.safeTicket = this.#lastTicket;
+    this.#generation++;
+    this.#safeTicket = this.#lastTicket;
     this.close();
   }
 
-  /** Ends the current file. Bytes in it that are not safe must not be needed any more. */
+  /** Ends the current file. Drafts in it that are not safe must not be needed any more. */
   close(): void {
     const file = this.#file;
     if (file === null) return;
@@ -132,6 +148,6 @@ export class SegmentWriter {
     this.#file = null;
     this.#handle = null;
     file.isPinned = false;
-    this.#parts.closed(file);
+    if (file.liveRecords === 0) this.#parts.emptied(file);
   }
 }

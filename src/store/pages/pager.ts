@@ -17,11 +17,10 @@ import type { RecordView } from "../port.ts";
 import { emptyView } from "../views.ts";
 import { ColdStretches } from "./cold_stretches.ts";
 import type { CommitLog } from "../log/commit_log.ts";
-import type { DataFile } from "../folder/data_files.ts";
 import { type Holdings, NO_HOLDING } from "../live/holdings.ts";
 import type { PageSet } from "./page_set.ts";
 import { PageWriter } from "./page_writer.ts";
-import type { SegmentWriter } from "../folder/segment_writer.ts";
+import type { SegmentDraft, SegmentWriter } from "../folder/segment_writer.ts";
 import type { StoreSizes } from "../folder/sizes.ts";
 import type { Troubles } from "../folder/troubles.ts";
 
@@ -56,8 +55,6 @@ export interface PagerParts {
   delayedCount: () => number;
   pages: PageSet;
   segments: SegmentWriter;
-  /** Called when nothing in the file is alive. */
-  emptied: (file: DataFile) => void;
   /** Called when the queue holds the record no longer. */
   release: (ref: number, queueId: number) => void;
   /** Reads a record into memory and calls back in a later turn. */
@@ -73,12 +70,11 @@ interface Draft {
   /** Bytes of memory that the pages will free. */
   bytes: number;
   messages: number;
-  ticket: number;
-  generation: number;
+  /** Its part of what was written; null until then. */
+  segment: SegmentDraft | null;
   /** Whether some of its messages must survive a restart. */
   readonly isLogged: boolean;
   readonly isDelayed: boolean;
-  file: DataFile | null;
 }
 
 /** Facts about a stretch, collected before it is written. */
@@ -211,16 +207,14 @@ export class Pager {
       if (this.#loadingCount > 0) break;
     }
     if (this.#group.length === 0) return;
-    const { file, offset } = segments.append(out.bytes, out.byteCount);
+    const segment = segments.append(out.bytes, out.byteCount, this.#group.length);
     troubles.worked("pages");
     for (const draft of this.#group) {
       for (const page of draft.pages) {
-        page.place.file = file.number;
-        page.place.offset += offset;
+        page.place.file = segment.file.number;
+        page.place.offset += segment.offset;
       }
-      draft.file = file;
-      draft.ticket = segments.lastTicket;
-      file.draftCount++;
+      draft.segment = segment;
       this.#drafts.push(draft);
     }
     this.#group.length = 0;
@@ -250,11 +244,9 @@ export class Pager {
       runs: [],
       bytes: stretch.memoryBytes,
       messages: 0,
-      ticket: 0,
-      generation: this.#parts.segments.generation,
+      segment: null,
       isLogged: isHeld,
       isDelayed: this.#parts.retryQueues.has(stretch.source),
-      file: null,
     };
     this.#encode(draft);
     this.#inFlight(draft, 1);
@@ -355,26 +347,25 @@ export class Pager {
     let messages = 0;
     let done = 0;
     for (const draft of this.#drafts) {
-      const isVoid = draft.generation !== segments.generation;
-      if (!isVoid && draft.ticket > segments.safeTicket) break;
+      if (!segments.isDecided(draft.segment!)) break;
       if (messages > 0 && messages + draft.messages > COMMITTED_PER_STEP_MAX) break;
       done++;
       messages += draft.messages;
-      this.#settle(draft, isVoid);
+      this.#settle(draft);
     }
     if (done > 0) this.#drafts.splice(0, done);
     const next = this.#drafts[0];
-    return done > 0 && next !== undefined && next.ticket <= segments.safeTicket;
+    return done > 0 && next !== undefined && segments.isDecided(next.segment!);
   }
 
-  #settle(draft: Draft, isVoid: boolean): void {
+  #settle(draft: Draft): void {
+    const { segments } = this.#parts;
     const { stretch } = draft;
-    const file = draft.file!;
+    const segment = draft.segment!;
     this.#inFlight(draft, -1);
-    file.draftCount--;
-    if (!isVoid && stretch.isWhole()) return this.#commit(draft);
-    if (file.draftCount === 0 && file.liveRecords === 0) this.#parts.emptied(file);
-    this.#abandon(stretch);
+    if (!segments.isVoid(segment) && stretch.isWhole()) this.#commit(draft);
+    else this.#abandon(stretch);
+    segments.end(segment);
   }
 
   #abandon(stretch: Stretch): void {

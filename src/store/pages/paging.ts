@@ -18,7 +18,7 @@ import type { CommitLog } from "../log/commit_log.ts";
 import type { DataFile, DataFiles } from "../folder/data_files.ts";
 import type { Holdings } from "../live/holdings.ts";
 import { PageLoader } from "./page_loader.ts";
-import { PageMover } from "./page_mover.ts";
+import { PageCopies } from "./page_copies.ts";
 import { PagePeek } from "./page_peek.ts";
 import { PageSet } from "./page_set.ts";
 import { Pager } from "./pager.ts";
@@ -51,7 +51,8 @@ export interface PagingParts {
 export class Paging implements LanePages, DelayedPages {
   readonly pages: PageSet;
   readonly segments: SegmentWriter;
-  readonly mover: PageMover;
+  /** What keeper copies out of a file that it empties. */
+  readonly copies: PageCopies;
   aheadBytes = 0;
   readonly aheadBytesMax: number;
   delayedCount = 0;
@@ -76,12 +77,9 @@ export class Paging implements LanePages, DelayedPages {
     this.#peek = new PagePeek(files, parts.seed);
     this.segments = new SegmentWriter({
       files,
-      isSynced: options.isSynced,
       fileBytesMax: sizes.segmentFileBytes,
       wake,
-      closed: (file) => {
-        if (file.liveRecords === 0) emptied(file);
-      },
+      emptied,
       failed,
     });
     const common = { ...parts, pages: this.pages, segments: this.segments, failed };
@@ -91,14 +89,7 @@ export class Paging implements LanePages, DelayedPages {
       retryQueues: this.#retryQueues,
       delayedCount: () => this.delayedCount,
     });
-    this.mover = new PageMover({
-      files,
-      log,
-      pages: this.pages,
-      segments: this.segments,
-      sizes,
-      wake,
-    });
+    this.copies = new PageCopies({ files, log, pages: this.pages, sizes, wake });
   }
 
   /** Whether memory is being freed by writing pages. */

@@ -8,7 +8,6 @@ import type { StubMeta } from "../memory/block.ts";
 import { DiskError } from "../file_system.ts";
 import type { RecordView } from "../port.ts";
 import { emptyView } from "../views.ts";
-import type { DataFile } from "../folder/data_files.ts";
 import type { Holdings } from "../live/holdings.ts";
 import type { ReadAhead } from "./read_ahead.ts";
 import { Spiller } from "./spiller.ts";
@@ -30,8 +29,6 @@ export interface EvictorParts {
   ahead: ReadAhead;
   segments: SegmentWriter;
   seed: number;
-  /** Called when nothing in the file is alive. */
-  emptied: (file: DataFile) => void;
 }
 
 /** Gives up the bytes of records that are on a disk. */

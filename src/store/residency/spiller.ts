@@ -8,9 +8,8 @@ import type { Arena } from "../memory/arena.ts";
 import type { RecordView } from "../port.ts";
 import { emptyView } from "../views.ts";
 import { BatchWriter } from "../format/batch_writer.ts";
-import type { DataFile } from "../folder/data_files.ts";
 import type { Holdings } from "../live/holdings.ts";
-import type { SegmentWriter } from "../folder/segment_writer.ts";
+import type { SegmentDraft, SegmentWriter } from "../folder/segment_writer.ts";
 
 const GROUP_BYTES_MAX = 1024 * 1024;
 const IN_FLIGHT_BYTES_MAX = 8 * 1024 * 1024;
@@ -22,9 +21,7 @@ interface Group {
   /** Offset of each record in the file, then the end of the last one. */
   offsets: number[];
   bytes: number;
-  file: DataFile;
-  ticket: number;
-  generation: number;
+  segment: SegmentDraft;
 }
 
 /** The parts of a {@link Spiller}. */
@@ -33,8 +30,6 @@ export interface SpillerParts {
   holdings: Holdings;
   segments: SegmentWriter;
   seed: number;
-  /** Called when nothing in the file is alive. */
-  emptied: (file: DataFile) => void;
 }
 
 /** Writes records to free memory. */
@@ -69,9 +64,7 @@ export class Spiller {
   /** Whether `settle` has something to do. */
   get hasSettled(): boolean {
     const group = this.#groups[0];
-    if (group === undefined) return false;
-    const { segments } = this.#parts;
-    return group.generation !== segments.generation || group.ticket <= segments.safeTicket;
+    return group !== undefined && this.#parts.segments.isDecided(group.segment);
   }
 
   /**
@@ -106,15 +99,13 @@ export class Spiller {
     this.#offsets = [];
     offsets.push(out.byteCount);
     this.#writer.finish(0, nowMs);
-    const { file, offset } = segments.append(out.bytes, out.byteCount);
-    for (let index = 0; index < offsets.length; index++) offsets[index]! += offset;
-    const { generation, lastTicket: ticket } = segments;
+    const segment = segments.append(out.bytes, out.byteCount);
+    for (let index = 0; index < offsets.length; index++) offsets[index]! += segment.offset;
     const bytes = out.byteCount;
-    const group = { refs, offsets, bytes, file, ticket, generation };
+    const group = { refs, offsets, bytes, segment };
     this.#groups.push(group);
     for (const ref of refs) this.#unsafe.set(ref, group);
     this.#inFlightBytes += bytes;
-    file.draftCount++;
     segments.sync();
     if (out.bytes.length <= KEPT_BYTES_MAX) return true;
     dropBytes(out.bytes);
@@ -127,12 +118,12 @@ export class Spiller {
    * void.
    */
   settle(written: (ref: number) => void): boolean {
-    const { holdings, segments, emptied } = this.#parts;
+    const { holdings, segments } = this.#parts;
     const group = this.#groups.shift()!;
-    const { refs, offsets, bytes, file, generation } = group;
-    const isVoid = generation !== segments.generation;
+    const { refs, offsets, bytes, segment } = group;
+    const { file } = segment;
+    const isVoid = segments.isVoid(segment);
     this.#inFlightBytes -= bytes;
-    file.draftCount--;
     for (const [index, ref] of refs.entries()) {
       if (this.#unsafe.get(ref) !== group) continue;
       this.#unsafe.delete(ref);
@@ -144,7 +135,7 @@ export class Spiller {
       file.liveBytes += recordBytes;
       written(ref);
     }
-    if (file.draftCount === 0 && file.liveRecords === 0) emptied(file);
+    segments.end(segment);
     return !isVoid;
   }
 }

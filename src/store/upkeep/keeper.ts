@@ -16,7 +16,9 @@ import { Evictor } from "../residency/evictor.ts";
 import { MANIFEST_NAME } from "../format/format.ts";
 import type { Holdings } from "../live/holdings.ts";
 import { type Manifest, writeManifest } from "../folder/manifest.ts";
-import { Mover } from "./mover.ts";
+import type { PageCopy } from "../pages/page_copies.ts";
+import { FileMover } from "./file_mover.ts";
+import { RecordCopies, type RecordCopy } from "./record_copies.ts";
 import type { Paging } from "../pages/paging.ts";
 import { Removals } from "./removals.ts";
 import type { ReadAhead } from "../residency/read_ahead.ts";
@@ -54,7 +56,8 @@ export interface KeeperParts {
 /** Keeps a data folder small and recoverable. */
 export class Keeper {
   readonly #parts: KeeperParts;
-  readonly #mover: Mover;
+  readonly #pageMover: FileMover<PageCopy>;
+  readonly #recordMover: FileMover<RecordCopy>;
   readonly #evictor: Evictor;
   readonly #room: Room;
   readonly #removals: Removals;
@@ -88,8 +91,6 @@ export class Keeper {
     this.#parts = parts;
     this.#manifest = parts.manifest;
     const { seed } = parts.manifest;
-    const emptied = (file: DataFile) => this.emptied(file);
-    this.#mover = new Mover({ ...parts, seed, emptied });
     this.#room = new Room({
       ...parts.options,
       troubles: parts.troubles,
@@ -104,7 +105,10 @@ export class Keeper {
       remove: (file) => this.#removals.add(file),
     });
     this.#victims = new Victims({ ...parts, room: this.#room });
-    const { segments, pages } = parts.paging;
+    const { segments, pages, copies } = parts.paging;
+    const moving = { segments, options: parts.options };
+    this.#pageMover = new FileMover(copies, moving);
+    this.#recordMover = new FileMover(new RecordCopies({ ...parts, seed }), moving);
     this.#source = new HoldingsSource({ ...parts, pages });
     this.#rescue = new Rescue({
       ...parts,
@@ -115,7 +119,7 @@ export class Keeper {
       finish: (snapshot) => this.#finishSnapshot(snapshot),
       drop: (snapshot) => this.#dropSnapshot(snapshot),
     });
-    this.#evictor = new Evictor({ ...parts, segments, seed, emptied });
+    this.#evictor = new Evictor({ ...parts, segments, seed });
   }
 
   /** Whether the disk has less free space than it must have. */
@@ -237,7 +241,7 @@ export class Keeper {
     const isPaging = paging.step(nowMs, !this.isDiskLow);
     // Records that are read to be written elsewhere must stay in memory until they are written.
     // Otherwise they would be read again and again.
-    if (paging.isLoading || this.#mover.isLoading) return isPaging;
+    if (paging.isLoading || this.#recordMover.isReading) return isPaging;
     const bytesMin = paging.isBusy ? sizes.evictUnpagedBytesMin : sizes.evictRecordBytesMin;
     return this.#evictor.step(nowMs, bytesMin, !this.isDiskLow) || isPaging;
   }
@@ -373,7 +377,6 @@ export class Keeper {
   close(): void {
     this.#snapshot?.abandon();
     this.#rescue.close();
-    this.#mover.close();
   }
 
   // --- files
@@ -395,11 +398,11 @@ export class Keeper {
 
   #stepMove(nowMs: number): boolean {
     if (this.#snapshot !== null) return false;
-    const pageMover = this.#parts.paging.mover;
     if (this.#victim !== null) {
-      const isPages = pageMover.isBusy;
-      const hasMore = isPages ? pageMover.step() : this.#mover.step(nowMs);
-      if (pageMover.isBusy || this.#mover.isBusy) return hasMore;
+      const isPages = this.#pageMover.isBusy;
+      const mover = isPages ? this.#pageMover : this.#recordMover;
+      const hasMore = mover.step(nowMs);
+      if (mover.isBusy) return hasMore;
       this.#moveEnded(this.#victim, { isPages, nowMs });
       this.#victim = null;
     }
@@ -408,8 +411,8 @@ export class Keeper {
     this.#victim = this.#victims.next(nowMs, this.#manifest.fromLog);
     if (this.#victim === null) return false;
     // When the pages have moved, the single records of the file remain.
-    const hasPages = pageMover.begin(this.#victim);
-    if (!hasPages) this.#mover.begin(this.#victim);
+    const hasPages = this.#pageMover.begin(this.#victim);
+    if (!hasPages) this.#recordMover.begin(this.#victim);
     return true;
   }
 

@@ -71,7 +71,7 @@ Deno.test("unusedDoors() names the doors that only their own folder uses", () =>
   );
   assertEquals(unusedDoors(arrows(...used)), []);
   const inner = used.map(([from, to]): [string, string] =>
-    to === "store/upkeep/keeper.ts" ? ["store/upkeep/mover.ts", to] : [from, to]
+    to === "store/upkeep/keeper.ts" ? ["store/upkeep/rescue.ts", to] : [from, to]
   );
   assertEquals(unusedDoors(arrows(...inner)), ["store/upkeep/keeper.ts"]);
 });
