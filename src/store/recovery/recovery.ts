@@ -284,6 +284,16 @@ export class Recovered implements BatchVisitor {
     this.#dropUndefinedQueues();
   }
 
+  /** Forgets the messages. To be called when they have been handed over. */
+  forgetMessages(): void {
+    this.queues.clear();
+    this.rows.clear();
+    this.#toldPages.length = 0;
+    this.#toldCount = 0;
+    this.#lastQueueId = -1;
+    this.#lastQueue = null;
+  }
+
   // Reports a page that cannot be read.
   #reading(place: PagePlace, read: () => void): void {
     try {
