@@ -232,7 +232,7 @@ export interface RecoverySink {
 export interface KeepingStore {
   /**
    * Hands over the state that was found at open, once. Messages of a queue come by rising position.
-   * Definitions that the sink makes again are not entered anew.
+   * The sink enters no definition anew.
    */
   restore(sink: RecoverySink): void;
 }
