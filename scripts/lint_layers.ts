@@ -69,6 +69,9 @@ function askTheBroker(context: Context): Visitor {
   };
   return {
     MemberExpression: (node) => look(node, node.property),
+    TSIndexedAccessType: (node) => {
+      if (node.indexType.type === "TSLiteralType") look(node, node.indexType.literal);
+    },
     ObjectPattern: (node) => {
       for (const property of node.properties) {
         if (property.type === "Property") look(property, property.key);

@@ -4,7 +4,7 @@
 
 import type { Broker } from "./broker/broker.ts";
 import { Histogram } from "./broker/metrics.ts";
-import { restoreBroker } from "./broker/recovery.ts";
+import { restoreBroker, type RestoredCounts, RestoreError } from "./broker/recovery.ts";
 import type { Logger } from "./lib/logger.ts";
 import type { StorageInfo } from "./management/context.ts";
 import { FolderFileSystem } from "./runtime/file_system.ts";
@@ -108,6 +108,7 @@ export class Storage {
   /**
    * Gives the recovered state to a new broker in its first turn. `elapsedMs` returns how long the
    * start has taken so far.
+   * @throws StorageError when a newer version has written a definition
    */
   restore(broker: Broker, elapsedMs: () => number): void {
     const { cuts, damages, replayedBytes } = this.store.recovered;
@@ -118,7 +119,7 @@ export class Storage {
     for (const { file, offset, what } of damages) {
       this.#logger.log("warn", "damage in the data folder", { file, offset, what });
     }
-    const { queues, ready, delayed, dying, missing } = restoreBroker(broker, this.store);
+    const { queues, ready, delayed, dying, missing } = this.#restored(broker);
     if (missing > 0) {
       this.#logger.log("warn", "messages are missing with the file that held them", { missing });
     }
@@ -132,6 +133,14 @@ export class Storage {
       replayedBytes,
       milliseconds: Math.round(elapsedMs()),
     });
+  }
+
+  #restored(broker: Broker): RestoredCounts {
+    try {
+      return restoreBroker(broker, this.store);
+    } catch (error) {
+      throw refusal(this.#lock.folder, error);
+    }
   }
 
   /** Returns the state of the folder, for metrics. */
@@ -192,7 +201,9 @@ function openFolder(folder: string): OpenedFolder {
  */
 export function refusal(folder: string, error: unknown): unknown {
   if (error instanceof FolderLockedError) return new StorageError(error.message);
-  if (error instanceof StoreFormatError) return new StorageError(`${folder}: ${error.message}`);
+  if (error instanceof StoreFormatError || error instanceof RestoreError) {
+    return new StorageError(`${folder}: ${error.message}`);
+  }
   if (!(error instanceof DiskError)) return error;
   const { code, path } = error;
   const hint = code === "NotCapable" ? " (run Deno with --allow-read, --allow-write)" : "";

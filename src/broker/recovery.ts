@@ -2,7 +2,7 @@
 // positions, with counts, delays, and the messages that were unacked when the node ended
 // (docs/storage.md "What survives"). The server calls it once, before it serves clients.
 
-import { ChannelError } from "../amqp/errors.ts";
+import { AmqpError } from "../amqp/errors.ts";
 import type { PageOwner, PagePlace } from "../store/page.ts";
 import {
   type DeathCause,
@@ -26,8 +26,9 @@ import {
   type QueueDefinition,
   tableFromJson,
   undefineDeleted,
+  unknownMember,
 } from "./topology/definitions.ts";
-import type { QueueSpec } from "./names.ts";
+import type { ExchangeSpec, QueueSpec } from "./names.ts";
 import type { Queue } from "./queue/queue.ts";
 import { LETTER_ENTERED } from "./queue/dead_letter.ts";
 import type { VHost } from "./topology/vhost.ts";
@@ -46,9 +47,15 @@ export interface RestoredCounts {
 /** At most this many ignored arguments are logged one by one. */
 const IGNORED_NAMED_MAX = 20;
 
-const NOBODY = { name: "recovery" };
+/** The store has kept a definition that this version does not understand. */
+export class RestoreError extends Error {
+  override readonly name = "RestoreError";
+}
 
-/** Restores everything that `store` has kept. The broker must be new, and its first turn begun. */
+/**
+ * Restores everything that `store` has kept. The broker must be new, and its first turn begun.
+ * @throws RestoreError when a newer version has written a definition
+ */
 export function restoreBroker(broker: Broker, store: KeepingStore): RestoredCounts {
   const restored = new RestoredBroker(broker);
   store.restore(restored);
@@ -69,16 +76,40 @@ class RestoredBroker implements RecoverySink {
     this.#broker.skipQueueIds(queueId);
   }
 
+  // What is left out of a definition changes its meaning, so a definition is restored whole or not.
   defined(kind: DefinitionKind, value: unknown): void {
+    const definition = value as Definition;
+    const vhost = this.#broker.vhosts.get(definition.vhost);
+    if (vhost === undefined) {
+      throw notRestored(kind, definition, `vhost '${definition.vhost}' does not exist`);
+    }
+    const unknown = unknownMember(kind, definition);
+    if (unknown !== undefined) throw notRestored(kind, definition, `it has '${unknown}'`);
+    try {
+      this.#define(vhost, kind, value);
+    } catch (error) {
+      throw error instanceof AmqpError ? notRestored(kind, definition, error.message) : error;
+    }
+  }
+
+  #define(vhost: VHost, kind: DefinitionKind, value: unknown): void {
     switch (kind) {
       case "exchange":
-        return this.#exchange(value as ExchangeDefinition);
+        return vhost.restoreExchange(exchangeOf(value as ExchangeDefinition));
       case "queue":
-        return this.#queue(value as QueueDefinition);
-      case "binding":
-        return this.#binding(value as BindingDefinition);
-      case "deleted":
-        return this.#deletedQueue(value as QueueDefinition);
+      case "deleted": {
+        const definition = value as QueueDefinition;
+        const { id } = definition;
+        const spec = specOf(definition);
+        if (kind === "queue") this.#queues.set(id, vhost.restoreQueue(spec, id));
+        else this.#deleted.set(id, vhost.restoreDeletedQueue(spec, id));
+        return;
+      }
+      case "binding": {
+        const definition = value as BindingDefinition;
+        const args = tableFromJson(definition.arguments);
+        return vhost.restoreBinding({ ...definition, args }, definition.destinationType);
+      }
     }
   }
 
@@ -95,44 +126,28 @@ class RestoredBroker implements RecoverySink {
     this.counts.queues = this.#queues.size;
     warnOfIgnored(this.#broker.logger, this.#queues.values());
   }
+}
 
-  #vhost(name: string): VHost {
-    const vhost = this.#broker.vhosts.get(name);
-    if (vhost === undefined) throw new Error(`the data folder names an unknown vhost '${name}'`);
-    return vhost;
-  }
+interface Definition {
+  readonly vhost: string;
+  readonly name?: string;
+  readonly source?: string;
+}
 
-  #exchange(definition: ExchangeDefinition): void {
-    const { vhost, name, type, autoDelete, internal, arguments: args } = definition;
-    const spec = { name, type, durable: true, autoDelete, internal, args: tableFromJson(args) };
-    this.#vhost(vhost).declareExchange(spec);
-  }
+function notRestored(
+  kind: DefinitionKind,
+  { name, source }: Definition,
+  why: string,
+): RestoreError {
+  const what = name === undefined ? `${kind} of '${source}'` : `${kind} '${name}'`;
+  return new RestoreError(
+    `this version cannot restore the ${what}: ${why}: use the version that wrote it, or another folder`,
+  );
+}
 
-  #queue(definition: QueueDefinition): void {
-    const { id, vhost } = definition;
-    this.#queues.set(id, this.#vhost(vhost).restoreQueue(specOf(definition), id));
-  }
-
-  #deletedQueue(definition: QueueDefinition): void {
-    const { id, vhost } = definition;
-    this.#deleted.set(id, this.#vhost(vhost).restoreDeletedQueue(specOf(definition), id));
-  }
-
-  #binding(definition: BindingDefinition): void {
-    const { source, destination, routingKey, destinationType } = definition;
-    const vhost = this.#vhost(definition.vhost);
-    const args = tableFromJson(definition.arguments);
-    try {
-      if (destinationType === "exchange") {
-        vhost.bindExchange({ source, destination, routingKey, args });
-      } else {
-        vhost.bindQueue({ exchange: source, queue: destination, routingKey, args }, NOBODY);
-      }
-    } catch (error) {
-      // A binding whose exchange or queue is gone is gone too.
-      if (!(error instanceof ChannelError)) throw error;
-    }
-  }
+function exchangeOf(definition: ExchangeDefinition): ExchangeSpec {
+  const { name, type, autoDelete, internal, arguments: args } = definition;
+  return { name, type, durable: true, autoDelete, internal, args: tableFromJson(args) };
 }
 
 function specOf({ name, autoDelete, arguments: args }: QueueDefinition): QueueSpec {

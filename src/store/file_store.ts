@@ -183,14 +183,12 @@ export class FileStore implements Store, KeepingStore, LogListener {
 
   /** See {@linkcode KeepingStore}. Files that are not needed any more can go afterwards. */
   restore(sink: RecoverySink): void {
-    this.entries.isRestoring = true;
     const adopter = {
       adopt: (message: Placed) => this.#adopt(message),
       adoptPage: (owner: PageOwner, place: PagePlace) => this.#adoptPage(owner, place),
       laneOf: (queueId: number) => this.#lanes.get(queueId),
     };
     handOver(this.recovered, adopter, sink);
-    this.entries.isRestoring = false;
     this.#keeper.sweep();
     // Every start begins a log file. Without this, each start of a quiet node would have one more
     // to read.

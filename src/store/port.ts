@@ -130,12 +130,12 @@ export type RemovalCause =
   | "deleted";
 
 /**
- * State entries of the open batch. A store knows no queues, only their lanes: the messages of a queue
- * that stand in one order. Each lane has a number of its own, from the same sequence as the ids of
- * queues; the first lane of a queue has the id of the queue. Each entry is one change of one message or definition, and all entries
- * of a batch are safe together or not at all. Only persistent messages on durable queues and
- * durable definitions are entered. An entry says what is true from now on, so reading one twice
- * does no harm.
+ * State entries of the open batch. A store knows no queues, only their lanes: the messages of a
+ * queue that stand in one order. Each lane has a number of its own, from the same sequence as the
+ * ids of queues; the first lane of a queue has the id of the queue. Each entry is one change of one
+ * message or definition, and all entries of a batch are safe together or not at all. Only
+ * persistent messages on durable queues and durable definitions are entered. An entry says what is
+ * true from now on, so reading one twice does no harm.
  */
 export interface EntrySink {
   /** The message is ready at a new position of the queue. */
@@ -232,7 +232,7 @@ export interface RecoverySink {
 export interface KeepingStore {
   /**
    * Hands over the state that was found at open, once. Messages of a queue come by rising position.
-   * Definitions that the sink makes again are not entered anew.
+   * The sink enters no definition anew.
    */
   restore(sink: RecoverySink): void;
 }

@@ -5,7 +5,7 @@
 
 import type { FieldTable, FieldValue } from "../../amqp/field_value.ts";
 import { wholeNumber } from "../../amqp/field_value.ts";
-import type { EntrySink, Store } from "../../store/port.ts";
+import type { DefinitionKind, EntrySink, Store } from "../../store/port.ts";
 import type { Binding } from "../routing/binding.ts";
 import type { Exchange } from "../routing/exchange.ts";
 import type { Queue } from "../queue/queue.ts";
@@ -144,6 +144,38 @@ export interface BindingDefinition {
   readonly destinationType: "queue" | "exchange";
   readonly routingKey: string;
   readonly arguments: Json;
+}
+
+type Members<T> = Readonly<Record<keyof T, true>>;
+
+const EXCHANGE: Members<ExchangeDefinition> = {
+  vhost: true,
+  name: true,
+  type: true,
+  autoDelete: true,
+  internal: true,
+  arguments: true,
+};
+const QUEUE: Members<QueueDefinition> = {
+  vhost: true,
+  id: true,
+  name: true,
+  autoDelete: true,
+  arguments: true,
+};
+const BINDING: Members<BindingDefinition> = {
+  vhost: true,
+  source: true,
+  destination: true,
+  destinationType: true,
+  routingKey: true,
+  arguments: true,
+};
+const MEMBERS = { exchange: EXCHANGE, queue: QUEUE, binding: BINDING, deleted: QUEUE };
+
+/** Returns a member of an entered definition that this version does not know; undefined if none. */
+export function unknownMember(kind: DefinitionKind, value: object): string | undefined {
+  return Object.keys(value).find((member) => !Object.hasOwn(MEMBERS[kind], member));
 }
 
 /** Returns the table that {@link tableJson} wrote. */

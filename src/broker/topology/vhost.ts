@@ -104,6 +104,11 @@ export class VHost {
     return this.#exchanges.declare(spec);
   }
 
+  /** Restores a durable exchange from before the node started. */
+  restoreExchange(spec: ExchangeSpec): void {
+    this.#exchanges.restore(spec);
+  }
+
   /** exchange.declare, passive. */
   passiveExchange(name: string): Exchange {
     const stripped = withoutLineBreaks(name);
@@ -198,6 +203,15 @@ export class VHost {
     if (binding === undefined) return;
     this.#queues.assertAccess(destination, owner);
     this.#unbind(binding);
+  }
+
+  /** Restores a binding from before the node started; does nothing when one of its ends is gone. */
+  restoreBinding(named: ExchangeBinding, type: DestinationType): void {
+    const ends = type === "queue" ? this.#queues.all : this.#exchanges.all;
+    const source = this.#exchanges.all.get(named.source);
+    const destination = ends.get(named.destination);
+    if (source === undefined || destination === undefined) return;
+    this.#bindings.restore({ source, destination, type }, routingOf(named));
   }
 
   /** exchange.bind; does nothing when the binding exists. */

@@ -215,7 +215,7 @@ export class EntryReader {
         return visitor.end();
       default:
         if (type >= format.ENTRY_OPTIONAL) return this.#passOver();
-        throw new BatchFormatError(`unknown entry type ${type} at byte ${reader.at - 1}`);
+        throw new BatchFormatError(`unknown entry type ${type}`);
     }
   }
 
@@ -255,7 +255,7 @@ export class EntryReader {
     placed.file = reader.next();
     placed.offset = reader.next();
     placed.recordBytes = reader.next();
-    placed.state = this.#u8();
+    placed.state = this.#readState();
     placed.entry = unpackEntry(reader.next());
     const isDelayed = placed.state === format.STATE_DELAYED;
     placed.dueMs = isDelayed ? reader.next() : 0;
@@ -267,6 +267,12 @@ export class EntryReader {
     placed.arrivalMs = this.#f64();
     placed.expiryMs = (flags & format.RECORD_HAS_EXPIRY) === 0 ? Infinity : this.#f64();
     return placed;
+  }
+
+  #readState(): number {
+    const state = this.#u8();
+    if (state <= format.STATE_DELAYED || format.deathCauseOf(state) !== null) return state;
+    throw new BatchFormatError(`unknown state ${state} of a message`);
   }
 
   #readDeath(): Death {
@@ -291,6 +297,7 @@ export class EntryReader {
     const byteLength = reader.next();
     const indexEnd = reader.next();
     const kind = this.#u8();
+    if (kind > format.PAGE_DELAYED) throw new BatchFormatError(`unknown kind of a page ${kind}`);
     const expiryMinMs = kind === format.PAGE_EXPIRES ? this.#f64() : Infinity;
     const delays = kind === format.PAGE_DELAYED ? this.#readPageDelays() : null;
     const about = { first, last, count, bodyBytes, expiryMinMs, delays };

@@ -139,11 +139,11 @@ export const ENTRY_PAGE_MOVED = 18;
 export const ENTRY_DYING = 19;
 
 /**
- * Entries of this type and above may be unknown to a reader, who passes over them: varint bytes, then
- * so many bytes. An entry that must not be passed over has a lower type and a new format version.
- * {@linkcode FORMAT_VERSION} 3 writes none. Type 128 is kept for where a batch comes from when several
- * nodes share a log: varint generation, varint term, varint sequence; it is the first entry of its
- * batch.
+ * Entries of this type and above may be unknown to a reader, who passes over them: varint bytes,
+ * then so many bytes. An entry that must not be passed over has a lower type, and readers that do
+ * not know it refuse the folder. None is written yet. Type 128 is kept for where a batch comes from
+ * when several nodes share a log: varint generation, varint term, varint sequence; it is the first
+ * entry of its batch.
  */
 export const ENTRY_OPTIONAL = 128;
 

@@ -25,10 +25,6 @@ export class LogEntries implements EntrySink {
   readonly #log: CommitLog;
   readonly #definitions: Definitions;
   readonly #view: RecordView = emptyView();
-  /**
-   * True while definitions are made again that are in the log already. They are not entered then.
-   */
-  isRestoring = false;
   /** The last batch with a change of definitions. */
   definitionBatch = 0;
   /** The last batch that removes a definition. */
@@ -147,7 +143,6 @@ export class LogEntries implements EntrySink {
   }
 
   defined(kind: DefinitionKind, key: string, value: unknown): void {
-    if (this.isRestoring) return;
     this.#definitions.set(kind, key, value);
     this.#log.batch.defined(kind, key, value);
     this.#changed();

@@ -35,7 +35,7 @@ export function handOver(recovered: Recovered, adopter: Adopter, sink: RecoveryS
     const queue = sink.queue(queueId);
     if (queue !== null) new QueueHandOver(queueId, queue, adopter).run(found);
   }
-  recovered.queues.clear();
+  recovered.forgetMessages();
   sink.ended();
 }
 

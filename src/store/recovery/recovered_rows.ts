@@ -54,6 +54,13 @@ export class RecoveredRows {
     this.#firstFree = row;
   }
 
+  /** Gives up all rows. */
+  clear(): void {
+    this.#chunks.length = 0;
+    this.#firstFree = NO_ROW;
+    this.#unused = NO_ROW + 1;
+  }
+
   /** Sets all columns of a row. The row shows the state before the batch `since`. */
   set(row: number, said: MessageRow, since: number): void {
     const chunk = this.#chunks[row >>> CHUNK_SHIFT]!;

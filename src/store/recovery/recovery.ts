@@ -13,6 +13,7 @@ import type { PagePlace } from "../page.ts";
 import { type Death, type DefinitionKind, type Delay, type RemovalCause } from "../port.ts";
 import { VarintError } from "../varint.ts";
 import {
+  BatchFormatError,
   type BatchPlace,
   type BatchVisitor,
   EntryReader,
@@ -31,7 +32,7 @@ import {
   STATE_READY,
 } from "../format/format.ts";
 import { LogReplay, type OnLogBatch, type Repair } from "./log_replay.ts";
-import { type Manifest, writeManifest } from "../folder/manifest.ts";
+import { type Manifest, StoreFormatError, writeManifest } from "../folder/manifest.ts";
 import { PageFormatError, PageReader, type PageRow } from "../pages/page_reader.ts";
 import { PositionTable } from "./position_table.ts";
 import { emptyRow, type MessageRow } from "../format/message_row.ts";
@@ -98,14 +99,26 @@ export class Recovered implements BatchVisitor {
     this.#pageReader = new PageReader(seed);
   }
 
-  /** Applies a batch of a log or snapshot file. */
+  /**
+   * Applies a batch of a log or snapshot file.
+   * @throws StoreFormatError when it is whole and holds what this version does not know
+   */
   apply(bytes: Uint8Array, batch: BatchPlace, file: DataFile): void {
     this.#file = file.number;
     this.#batch = batch.number;
     if (file.kind === "log") this.#tellPages(batch.number);
     this.lastBatch = Math.max(this.lastBatch, batch.number);
     this.lastTimeMs = Math.max(this.lastTimeMs, batch.timeMs);
-    this.#reader.read(bytes, batch, this);
+    try {
+      this.#reader.read(bytes, batch, this);
+    } catch (error) {
+      const isUnknown = error instanceof BatchFormatError || error instanceof VarintError;
+      if (!isUnknown) throw error;
+      throw new StoreFormatError(
+        `batch ${batch.number} of ${file.name} cannot be read (${error.message}): ` +
+          "use the version that wrote it, or another folder",
+      );
+    }
   }
 
   /** Returns the facts about a queue, made if there are none. */
@@ -284,6 +297,16 @@ export class Recovered implements BatchVisitor {
     this.#dropUndefinedQueues();
   }
 
+  /** Forgets the messages. To be called when they have been handed over. */
+  forgetMessages(): void {
+    this.queues.clear();
+    this.rows.clear();
+    this.#toldPages.length = 0;
+    this.#toldCount = 0;
+    this.#lastQueueId = -1;
+    this.#lastQueue = null;
+  }
+
   // Reports a page that cannot be read.
   #reading(place: PagePlace, read: () => void): void {
     try {
@@ -372,7 +395,7 @@ export class Recovered implements BatchVisitor {
 
 /**
  * Reads a folder's snapshot and logs. `repair` says what may be done to them.
- * @throws DiskError when the disk fails
+ * @throws DiskError when the disk fails, StoreFormatError when a newer version has written them
  */
 export function recover(files: DataFiles, manifest: Manifest, repair: Repair): Recovered {
   const recovered = new Recovered(files, manifest.seed);

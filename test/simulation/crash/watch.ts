@@ -77,9 +77,7 @@ export class Watch {
     before("returned", (...args) => this.#returned(...args));
     before("removed", (...args) => this.#removed(...args));
     before("purged", (queueId) => this.#purged(queueId));
-    before("defined", (kind, key, value) => {
-      if (!entries.isRestoring) this.#defined(`${kind} ${key}`, value);
-    });
+    before("defined", (kind, key, value) => this.#defined(`${kind} ${key}`, value));
     before("undefined", (kind, key) => this.#undefined(`${kind} ${key}`));
   }
 

@@ -186,6 +186,7 @@ Deno.test("ask-the-broker reports every way from a session or from management to
     "const { limits, store: kept } = broker;",
     "function f({ store }: Broker): void {}",
     "queue.broker.store = other;",
+    'let store: Broker["store"];',
   ];
   for (const source of sources) {
     caught("src/session/handlers/x.ts", source, "ask-the-broker", "ask the broker");

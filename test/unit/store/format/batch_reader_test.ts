@@ -15,6 +15,8 @@ import {
   ENTRY_DYING,
   ENTRY_END,
   ENTRY_OPTIONAL,
+  ENTRY_PAGED,
+  ENTRY_PLACED,
 } from "../../../../src/store/format/format.ts";
 import { ENTRY_DELIVERED, ENTRY_REQUEUED } from "../../../../src/store/format/format.ts";
 import type { PagePlace } from "../../../../src/store/page.ts";
@@ -23,6 +25,8 @@ import { putVarint, VARINT_BYTES_MAX, VarintError } from "../../../../src/store/
 import { emptyView } from "../../../../src/store/views.ts";
 
 const SEED = 7;
+/** A floating-point number. */
+const EIGHT = [0x40, 0, 0, 0, 0, 0, 0, 0];
 
 type Call = [name: string, ...args: unknown[]];
 
@@ -267,6 +271,24 @@ Deno.test("EntryReader.read() refuses entries that cannot be", () => {
   }
   for (const number of [1, 2, 3, 4]) readBroken([ENTRY_DYING, 1, 1, 0, number]);
   assertThrows(() => readBroken([10, 9, 0, 0]), BatchFormatError, "unknown kind");
+});
+
+Deno.test("EntryReader.read() refuses a state of a message and a kind of a page that it does not know", () => {
+  const placed = (state: number) => [ENTRY_PLACED, 1, 1, 1, 8, 30, state, 0, 0, 0, 1, ...EIGHT];
+  for (const state of [0, 1, 3, 4, 5, 6]) readBroken(placed(state));
+  for (const state of [7, 8, 255]) {
+    assertThrows(() => readBroken(placed(state)), BatchFormatError, `unknown state ${state}`);
+  }
+  const paged = (kind: number, ...more: number[]) => [
+    ...[ENTRY_PAGED, 1, 1, 0, 1, 1, 1, 8, 60, 40, kind],
+    ...more,
+  ];
+  readBroken(paged(0, 0));
+  readBroken(paged(1, ...EIGHT, 0));
+  readBroken(paged(2, ...EIGHT, ...EIGHT, 1, 0));
+  for (const kind of [3, 255]) {
+    assertThrows(() => readBroken(paged(kind, 0)), BatchFormatError, `kind of a page ${kind}`);
+  }
 });
 
 Deno.test("EntryReader.read() refuses each entry that is cut short, wherever it is", () => {

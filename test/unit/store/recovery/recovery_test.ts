@@ -1,8 +1,10 @@
 // Recovered: what entries of snapshots and logs come to that tell of the same thing twice.
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { batchAt } from "../../../../src/store/format/batch_reader.ts";
 import { BatchWriter } from "../../../../src/store/format/batch_writer.ts";
+import { ENTRY_END, ENTRY_OPTIONAL } from "../../../../src/store/format/format.ts";
+import { StoreFormatError } from "../../../../src/store/folder/manifest.ts";
 import { DataFiles } from "../../../../src/store/folder/data_files.ts";
 import { Recovered } from "../../../../src/store/recovery/recovery.ts";
 import type { PagePlace } from "../../../../src/store/page.ts";
@@ -76,4 +78,29 @@ Deno.test("pages that no batch of the log follows are there at the end", () => {
   });
   recovered.finish();
   assertEquals(pages(), [[5, 2]]);
+});
+
+Deno.test("an entry that this version does not know is refused, with its file and batch", () => {
+  for (const isLog of [false, true]) {
+    const { apply } = recovering();
+    const error = assertThrows(
+      () => apply(12, isLog, (writer) => writer.mark(ENTRY_OPTIONAL - 1)),
+      StoreFormatError,
+    );
+    const file = isLog ? "log-00000002" : "snapshot-00000001";
+    const what = `batch 12 of ${file} cannot be read (unknown entry type 127)`;
+    assertEquals(error.message, `${what}: use the version that wrote it, or another folder`);
+  }
+});
+
+Deno.test("an entry that this version may ignore changes nothing", () => {
+  const { recovered, apply } = recovering();
+  apply(12, true, (writer) => {
+    writer.mark(ENTRY_OPTIONAL);
+    // Its length and its content: what would end a snapshot elsewhere.
+    writer.mark(1);
+    writer.mark(ENTRY_END);
+    writer.lastPosition(2, 5);
+  });
+  assertEquals([recovered.isSnapshotWhole, recovered.queue(2).lastPosition], [false, 5]);
 });
