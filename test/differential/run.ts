@@ -68,7 +68,8 @@ async function runStep(step: Step, sides: Side[], outcome: Outcome): Promise<str
   const holds = consumers.size > 0 || unsettled.size > 0 ||
     ops.some(({ kind }) => kind === "consume" || kind === "get");
   const neighbours = [channel & ~1, channel | 1].map((index) => sides[0]!.views[index]!);
-  const mayOvertake = overtakes(sides[0]!.views[channel]!, ops);
+  const [{ program, views }] = sides as [Side];
+  const mayOvertake = overtakes(views[channel]!, ops) || dropsBefore(program, views[channel]!, ops);
   // One of them has something that the other has, or may be given.
   const bothHold = neighbours.some((view) => view.unsettled.size > 0) &&
     neighbours.every((view) => view.unsettled.size > 0 || view.consumers.size > 0);
@@ -102,6 +103,19 @@ async function runStep(step: Step, sides: Side[], outcome: Outcome): Promise<str
  */
 export function overtakes(view: View, ops: readonly Op[]): boolean {
   return ops.some((op) => givesBack(op, view)) && (view.isFull || ops.some(isAck));
+}
+
+/**
+ * Whether returned messages may push others out of their queue, before a publish of the same step. The
+ * dead letters of those are published by RabbitMQ's queue, the publish by the channel.
+ */
+export function dropsBefore({ queues }: Program, view: View, ops: readonly Op[]): boolean {
+  const drops = queues.some(({ args }) =>
+    "x-max-length" in args && "x-dead-letter-exchange" in args &&
+    args["x-overflow"] === "drop-head"
+  );
+  return drops && ops.some((op) => givesBack(op, view)) &&
+    ops.some(({ kind }) => kind === "publish");
 }
 
 function givesBack(op: Op, view: View): boolean {

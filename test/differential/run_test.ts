@@ -2,8 +2,8 @@
 // docs/differences.md says.
 
 import { assertEquals } from "@std/assert";
-import type { Op } from "./program.ts";
-import { overtakes } from "./run.ts";
+import type { Op, Program, QueueKind } from "./program.ts";
+import { dropsBefore, overtakes } from "./run.ts";
 import { View } from "./view.ts";
 
 const REJECT: Op = { kind: "settle", how: "reject", requeue: true, multiple: false, pick: 0 };
@@ -49,4 +49,23 @@ Deno.test("overtakes() sees the returns that a transaction holds", () => {
   view.held.set(2, { key: "c m2.", queue: "q", consumerTag: "c" });
   assertEquals(overtakes(view, [{ kind: "tx", what: "commit" }]), true);
   assertEquals(overtakes(view, [{ kind: "tx", what: "rollback" }]), false);
+});
+
+Deno.test("dropsBefore() is for returns to a queue that drops into an exchange, before a publish", () => {
+  const args = { "x-max-length": 3, "x-overflow": "drop-head", "x-dead-letter-exchange": "fx" };
+  const program = (more: QueueKind["args"]): Program => {
+    const queue = { name: "q", durable: true, exclusive: false, autoDelete: false, args: more };
+    return { hasAlternate: false, queues: [queue], steps: [] };
+  };
+  const publish = { kind: "publish" } as Op;
+  const view = holding(2, 0);
+  assertEquals(dropsBefore(program(args), view, [REJECT, publish]), true);
+  assertEquals(dropsBefore(program(args), view, [REJECT]), false);
+  assertEquals(dropsBefore(program(args), view, [{ ...REJECT, how: "ack" }, publish]), false);
+  const { "x-max-length": _, ...unlimited } = args;
+  assertEquals(dropsBefore(program(unlimited), view, [REJECT, publish]), false);
+  assertEquals(
+    dropsBefore(program({ ...args, "x-overflow": "reject-publish" }), view, [REJECT, publish]),
+    false,
+  );
 });
