@@ -68,7 +68,7 @@ function answer(channel: Channel, delivery: Delivery, noAck: boolean): void {
     queue.stats.get++;
   }
   context.zone.run(() => {
-    if (noAck) queue.discard(delivery);
+    if (noAck) queue.settlement.discarded(delivery);
     else channel.unacked.push(channel.deliveryTag, null, delivery);
   });
 }
