@@ -32,11 +32,6 @@ export const KEPT: readonly Kept[] = [
     why: "Tests compare tables as a redeclare compares the values in them.",
   },
   {
-    path: "src/amqp/hot_frames.ts",
-    names: ["writeContent", "writeContentHeader"],
-    why: "Tests compare their frames with those of an independent codec.",
-  },
-  {
     path: "src/broker/queue/get_head.ts",
     names: ["GET_MESSAGE"],
     why: "One of four outcomes. The session looks for the other three.",

@@ -1,6 +1,6 @@
 // The envelope of a method frame, written around arguments whose size is known only afterwards. The
 // generated encoders and the session's dispatch use it. Hot methods write their whole frame at once
-// (hot_frames.ts).
+// (hot_frames.ts, and the session for messages).
 //
 //    0      1         3      7             11
 //   +------+---------+------+-------------+-----------+------+

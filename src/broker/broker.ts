@@ -267,7 +267,7 @@ export class Broker {
       queue.isScheduled = false;
       if (queue.isDeleted) continue;
       dispatchQueue(queue, this.delivery);
-      queue.dispatched();
+      queue.ready.dispatched();
     }
     queues.length = 0;
   }

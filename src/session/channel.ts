@@ -16,7 +16,7 @@ import { logClose } from "./close_log.ts";
 import { Confirms } from "./confirms.ts";
 import type { Connection } from "./connection.ts";
 import type { SessionContext } from "./context.ts";
-import { writeDelivery } from "./delivery_writer.ts";
+import { writeDelivery } from "./message_writer.ts";
 import { areLarge } from "./output_gate.ts";
 import { PublishAssembly } from "./publish_assembly.ts";
 import type { Transaction } from "./tx.ts";

@@ -4,7 +4,6 @@
 import { ContentHeader } from "../amqp/content_header.ts";
 import type { FieldTable } from "../amqp/field_value.ts";
 import type { FrameParser } from "../amqp/frame_parser.ts";
-import { OutgoingMessage } from "../amqp/hot_frames.ts";
 import { PublishArguments, SettleArguments } from "../amqp/hot_methods.ts";
 import { RawProperties } from "../amqp/raw_properties.ts";
 import type { Broker } from "../broker/broker.ts";
@@ -88,7 +87,6 @@ export class SessionContext {
   readonly settleArguments: SettleArguments = new SettleArguments();
   readonly contentHeader: ContentHeader = new ContentHeader();
   readonly properties: RawProperties = new RawProperties();
-  readonly outgoing: OutgoingMessage = new OutgoingMessage();
 
   /** Connections that have output or must be looked at when the turn ends. */
   readonly touched: Connection[] = [];

@@ -7,13 +7,11 @@ import { CONTENT_HEADER_FIXED_BYTES } from "../amqp/content_header.ts";
 import { BASIC_CLASS, FRAME_OVERHEAD } from "../amqp/frame.ts";
 import type { FrameParser } from "../amqp/frame_parser.ts";
 import { BCC_KEY } from "../amqp/header_keys.ts";
-import { type OutgoingMessage, UNCOUNTED, writeReturn } from "../amqp/hot_frames.ts";
 import { METHOD_KEY_BYTES } from "../amqp/method_frame.ts";
 import { BASIC_PUBLISH } from "../amqp/methods_gen.ts";
 import { PROPERTY_REPLY_TO, PROPERTY_USER_ID, readPropertyFlags } from "../amqp/properties.ts";
 import type { RawProperties } from "../amqp/raw_properties.ts";
 import {
-  NO_ROUTE,
   NOT_IMPLEMENTED,
   PRECONDITION_FAILED,
   RESOURCE_ERROR,
@@ -37,11 +35,11 @@ import type { Channel } from "./channel.ts";
 import type { SessionContext } from "./context.ts";
 import { SAFE_AT_TURN_END } from "./confirms.ts";
 import { block } from "./blocking.ts";
+import { writeReturn } from "./message_writer.ts";
 import type { Transaction } from "./tx.ts";
 
 // What a queue that takes a message costs of a turn's input: a small message to many is a lot of work.
 const BYTES_PER_QUEUE = 64;
-const NO_ROUTE_TEXT = encodeText("NO_ROUTE");
 const REPLY_QUEUE_BYTES = encodeText(REPLY_QUEUE);
 
 /** Handles basic.publish. */
@@ -193,44 +191,30 @@ export function publishNow(
 
 function returnMessage(channel: Channel, source: MessageSource): void {
   const { context, connection } = channel;
-  const message = context.outgoing;
-  message.channel = channel.number;
-  message.deliveryCount = UNCOUNTED;
-  message.framePayloadMax = connection.framePayloadMax;
-  message.address = source.address;
-  message.addressStart = source.addressStart;
-  message.addressEnd = source.addressEnd;
-  message.properties = source.properties;
-  message.propertiesStart = source.propertiesStart;
-  message.propertiesEnd = source.propertiesEnd;
-  message.body = source.body;
-  message.bodyStart = source.bodyStart;
-  message.bodyEnd = source.bodyEnd;
-  hideBcc(message, context.properties);
-  assertFits(message);
-  writeReturn(connection.writer(), message, NO_ROUTE, NO_ROUTE_TEXT);
+  const { properties } = context;
+  properties.set(source.properties, source.propertiesStart, source.propertiesEnd);
+  hideBcc(properties);
+  assertFits(properties, connection.framePayloadMax);
+  writeReturn(connection.writer(), channel, source, properties);
   context.broker.metrics.returned++;
 }
 
 // Only a client that sends headers larger than its own frame_max cannot get them back.
-function assertFits(message: OutgoingMessage): void {
-  const headerBytes = CONTENT_HEADER_FIXED_BYTES + message.propertiesEnd - message.propertiesStart;
-  if (headerBytes <= message.framePayloadMax) return;
-  const frameMax = message.framePayloadMax + FRAME_OVERHEAD;
+function assertFits({ start, end }: RawProperties, framePayloadMax: number): void {
+  const headerBytes = CONTENT_HEADER_FIXED_BYTES + end - start;
+  if (headerBytes <= framePayloadMax) return;
   const detail = `a header frame of ${headerBytes + FRAME_OVERHEAD} bytes is larger than the` +
-    ` negotiated frame_max (${frameMax}): an unroutable message cannot be returned`;
+    ` negotiated frame_max (${framePayloadMax + FRAME_OVERHEAD}): an unroutable message cannot be` +
+    " returned";
   throw new ChannelError(PRECONDITION_FAILED, detail);
 }
 
 // As in RabbitMQ, a returned message does not name blind copies.
-function hideBcc(message: OutgoingMessage, properties: RawProperties): void {
-  properties.set(message.properties, message.propertiesStart, message.propertiesEnd);
+function hideBcc(properties: RawProperties): void {
   if (!properties.findHeader(BCC_KEY)) return;
   const out = new ByteWriter();
   writePropertiesWithout(out, properties, BCC_KEY);
-  message.properties = out.bytes;
-  message.propertiesStart = 0;
-  message.propertiesEnd = out.byteCount;
+  properties.set(out.bytes, 0, out.byteCount);
 }
 
 function confirm(channel: Channel, tag: number, outcome: number): void {

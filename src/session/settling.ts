@@ -96,7 +96,7 @@ export class Settling {
     channel.unacked.visitQueues(run, (queue) => {
       if (job.queues.has(queue)) return;
       job.queues.add(queue);
-      queue.returnCount++;
+      queue.ready.returnBegan();
     });
   }
 
@@ -137,7 +137,7 @@ export class Settling {
   #finish(channel: Channel, job: Job): void {
     const { connection } = channel;
     this.#context.zone.run(() => {
-      for (const queue of job.queues) queue.returned();
+      for (const queue of job.queues) queue.ready.returnEnded();
     });
     const waiting = this.#waiting.get(connection)!;
     if (--waiting.jobCount > 0) return;

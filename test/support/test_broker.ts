@@ -193,7 +193,7 @@ export class TestBroker {
     const { delivery } = this.broker;
     if (queue.get(delivery) !== GET_MESSAGE) return null;
     const seen = channel.take(null, delivery, noAck);
-    if (noAck) queue.discard(delivery);
+    if (noAck) queue.settlement.discarded(delivery);
     channel.seen.pop();
     return seen;
   }

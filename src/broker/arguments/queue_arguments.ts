@@ -48,6 +48,14 @@ export interface QueueArguments {
   readonly effective: FieldTable;
 }
 
+/**
+ * When a message of a queue with these arguments expires, ms: the earlier of its own expiry and the
+ * queue's time to live.
+ */
+export function messageEndMs(args: QueueArguments, expiryMs: number, arrivalMs: number): number {
+  return Math.min(expiryMs, arrivalMs + args.messageTtlMs);
+}
+
 /** Redeliveries allowed on a retry-enabled queue that sets no limit (docs/automatic-retries.md). */
 const DELIVERY_LIMIT_DEFAULT = 20;
 

@@ -180,7 +180,7 @@ export class DeadLetters implements DeadLetterDesk, LetterReads {
     if (entries === null) return;
     if (letter.position < 0) {
       // The queue refused the message, so it has no position yet; entries need one to name it.
-      letter.position = queue.lane.nextPosition++;
+      letter.position = queue.ready.lane.nextPosition++;
       entries.enqueued(queue.id, letter.position, ref);
     }
     entries.dying(queue.id, letter.position, ref, letter);
@@ -299,7 +299,7 @@ export class DeadLetters implements DeadLetterDesk, LetterReads {
     for (let index = 0; index < result.count; index++) {
       const target = result.queues[index]!;
       if (closed.has(target.name)) this.#broker.metrics.deadLettersDropped++;
-      else if (target.admits(bodyBytes)) result.queues[kept++] = target;
+      else if (target.ready.admits(bodyBytes)) result.queues[kept++] = target;
       else if (passesOn(target)) this.#refusers.push(target);
       else this.#broker.metrics.deadLettersDropped++;
     }
@@ -358,7 +358,7 @@ export class DeadLetters implements DeadLetterDesk, LetterReads {
     const bodyBytes = source.bodyEnd - source.bodyStart;
     const { flags } = source;
     for (let index = 0; index < takerCount; index++) {
-      result.queues[index]!.accept(ref, bodyBytes, Infinity, flags);
+      result.queues[index]!.ready.accept(ref, bodyBytes, Infinity, flags);
     }
     // These letters go to the end of the list. They are published in this turn, or entered in its
     // batch and published later.

@@ -220,7 +220,7 @@ export class Publisher implements RouteMessage {
     let refuserCount = 0;
     for (let index = 0; index < route.count; index++) {
       const queue = route.queues[index]!;
-      if (queue.admits(bodyBytes)) this.#takers[takerCount++] = queue;
+      if (queue.ready.admits(bodyBytes)) this.#takers[takerCount++] = queue;
       else if (queue.args.overflow === "reject-publish-dlx") this.#refusers[refuserCount++] = queue;
     }
     this.#takerCount = takerCount;
@@ -253,7 +253,7 @@ export class Publisher implements RouteMessage {
     const takers = this.#takers;
     for (let index = 0; index < this.#takerCount; index++) {
       const queue = takers[index]!;
-      queue.accept(ref, bodyBytes, source.expiryMs, source.flags);
+      queue.ready.accept(ref, bodyBytes, source.expiryMs, source.flags);
       if (isLogged && queue.durable) outcome = PUBLISH_LOGGED;
     }
     const refusers = this.#refusers;

@@ -2,7 +2,7 @@
 // queue that changed in a turn. A queue calls it earlier, before it drops or refuses a message and
 // before a method looks at it. This is the hot path of delivery: it allocates nothing.
 
-import { HEAD_READY } from "../../store/port.ts";
+import { HEAD_READY, type ReadyLane } from "../../store/port.ts";
 import type { Consumer } from "./consumer.ts";
 import type { Delivery } from "./delivery.ts";
 import { DELIVERED_BYTES_MAX, deliveredHeaderBytes } from "./header_size.ts";
@@ -22,21 +22,22 @@ const WENT_ON = 3;
  * delivered. Returns how many were delivered. `delivery` is overwritten.
  */
 export function dispatchQueue(queue: Queue, delivery: Delivery, countMax = Infinity): number {
-  const { lane, consumers } = queue;
+  const { ready, consumers } = queue;
+  const { lane } = ready;
   const { store, nowMs, expirySweeps } = queue.broker;
   // Without consumers nothing is read from disk. The queue removes expired messages by itself.
-  if (consumers.count === 0 || queue.returnCount > 0) return 0;
-  if (lane === queue.apart) return dispatchApart(queue, delivery, countMax);
+  if (consumers.count === 0 || ready.returnCount > 0) return 0;
+  if (lane === ready.apart) return dispatchApart(queue, delivery, countMax);
   const propertyBytesMax = consumers.headerBytesMin - DELIVERED_BYTES_MAX;
   let count = 0;
-  while (count < countMax && lane.head(queue) === HEAD_READY) {
+  while (count < countMax && lane.head(ready) === HEAD_READY) {
     if (!store.open(lane.headRef, delivery.view)) {
-      if (consumers.hasCapacity()) store.requestHead(lane, queue);
+      if (consumers.hasCapacity()) store.requestHead(lane, ready);
       return count;
     }
     if (isHeadExpired(lane, delivery, nowMs)) {
-      if (!expirySweeps.takesHead(queue)) return count;
-      queue.expireHead();
+      if (!expirySweeps.takesHead(ready)) return count;
+      ready.expireHead();
       continue;
     }
     if (delivery.view.propertiesEnd - delivery.view.propertiesStart > propertyBytesMax) {
@@ -58,7 +59,7 @@ export function dispatchQueue(queue: Queue, delivery: Delivery, countMax = Infin
 export function settleTurn(queue: Queue): void {
   if (!queue.isScheduled) return;
   dispatchQueue(queue, queue.broker.delivery);
-  queue.dispatched();
+  queue.ready.dispatched();
 }
 
 /**
@@ -77,16 +78,16 @@ export function serveFirst(queue: Queue, consumer: Consumer): boolean {
 
 // A time to live of 0 means "only if deliverable at once": in the turn of its arrival an expired message
 // may still be delivered.
-function isHeadExpired(lane: Queue["lane"], delivery: Delivery, nowMs: number): boolean {
+function isHeadExpired(lane: ReadyLane, delivery: Delivery, nowMs: number): boolean {
   return lane.headExpiryMs <= nowMs && delivery.view.arrivalMs < nowMs;
 }
 
 function deliverHead(queue: Queue, consumer: Consumer, delivery: Delivery): void {
-  queue.takeHead(delivery);
+  queue.ready.takeHead(delivery);
   if (consumer.noAck) {
     queue.stats.deliverNoAck++;
     consumer.channel.deliver(consumer, delivery);
-    queue.discard(delivery);
+    queue.settlement.discarded(delivery);
   } else {
     queue.stats.deliver++;
     consumer.channel.deliver(consumer, delivery);
@@ -97,9 +98,9 @@ function deliverHead(queue: Queue, consumer: Consumer, delivery: Delivery): void
 // goes to the next consumer that takes it. A message that no consumer with capacity takes is put apart,
 // so that it holds up no others.
 function dispatchApart(queue: Queue, delivery: Delivery, countMax: number): number {
-  const { consumers } = queue;
-  queue.apart?.rewind();
-  queue.apart?.learn(consumers.headerLimits);
+  const { consumers, ready } = queue;
+  ready.apart?.rewind();
+  ready.apart?.learn(consumers.headerLimits);
   let count = 0;
   let putApart = 0;
   while (count < countMax && putApart < APART_PER_TURN_MAX) {
@@ -116,10 +117,11 @@ function dispatchApart(queue: Queue, delivery: Delivery, countMax: number): numb
 
 // Looks at one message and returns `STOPPED`, `DELIVERED`, `PUT_APART` or `WENT_ON`.
 function deliverFitting(queue: Queue, delivery: Delivery): number {
-  const { consumers, apart, lane } = queue;
+  const { consumers, ready } = queue;
+  const { apart, lane } = ready;
   const { store, nowMs, expirySweeps } = queue.broker;
   const isLaneApart = lane === apart;
-  const state = isLaneApart ? apart.headFor(consumers.headerBytesMax, queue) : lane.head(queue);
+  const state = isLaneApart ? apart.headFor(consumers.headerBytesMax, ready) : lane.head(ready);
   if (state !== HEAD_READY) return STOPPED;
   const isApart = isLaneApart && apart.isHeadApart;
   if (isApart && !consumers.hasCapacityFor(apart.headLimitBytes)) {
@@ -127,12 +129,12 @@ function deliverFitting(queue: Queue, delivery: Delivery): number {
     return WENT_ON;
   }
   if (!store.open(lane.headRef, delivery.view)) {
-    if (consumers.hasCapacity()) store.requestHead(lane, queue);
+    if (consumers.hasCapacity()) store.requestHead(lane, ready);
     return STOPPED;
   }
   if (isHeadExpired(lane, delivery, nowMs)) {
-    if (!expirySweeps.takesHead(queue)) return STOPPED;
-    queue.expireHead();
+    if (!expirySweeps.takesHead(ready)) return STOPPED;
+    ready.expireHead();
     return WENT_ON;
   }
   const headerBytes = isApart

@@ -29,29 +29,29 @@ export const GET_TOO_LARGE = 3;
  * get finds others.
  */
 export function getHead(queue: Queue, delivery: Delivery, headerBytesMax: number): number {
-  const { broker } = queue;
+  const { broker, ready } = queue;
   // Messages that are being returned stand before all others.
-  if (queue.returnCount > 0) return GET_PENDING;
-  if (queue.lane === queue.apart) {
-    queue.apart.rewind();
-    queue.apart.learn([headerBytesMax]);
+  if (ready.returnCount > 0) return GET_PENDING;
+  if (ready.lane === ready.apart) {
+    ready.apart.rewind();
+    ready.apart.learn([headerBytesMax]);
     // Messages may have gone back to the lane, so consumers must look at them again.
     broker.schedule(queue);
   }
   for (;;) {
-    const { lane, apart } = queue;
+    const { lane, apart } = ready;
     const isLaneApart = lane === apart;
-    const state = isLaneApart ? apart.headFor(headerBytesMax, queue) : lane.head(queue);
+    const state = isLaneApart ? apart.headFor(headerBytesMax, ready) : lane.head(ready);
     if (state === HEAD_EMPTY) return isLaneApart ? nothingFits(queue, delivery) : GET_EMPTY;
     if (state === HEAD_PENDING) return GET_PENDING;
     if (lane.headExpiryMs <= broker.nowMs) {
-      if (!broker.expirySweeps.takesHead(queue)) return GET_PENDING;
-      queue.expireHead();
+      if (!broker.expirySweeps.takesHead(ready)) return GET_PENDING;
+      ready.expireHead();
     } else if (!broker.store.open(lane.headRef, delivery.view)) {
-      broker.store.requestHead(lane, queue);
+      broker.store.requestHead(lane, ready);
       return GET_PENDING;
     } else if (fits(queue, delivery, headerBytesMax)) {
-      queue.takeHead(delivery);
+      ready.takeHead(delivery);
       joinApart(queue);
       return GET_MESSAGE;
     } else {
@@ -64,7 +64,7 @@ export function getHead(queue: Queue, delivery: Delivery, headerBytesMax: number
 
 // Whether the loaded head, which `delivery.view` shows, fits the client.
 function fits(queue: Queue, delivery: Delivery, headerBytesMax: number): boolean {
-  const { lane, apart } = queue;
+  const { lane, apart } = queue.ready;
   if (lane === apart && apart.isHeadApart) return true;
   delivery.headerBytes = deliveredHeaderBytes(queue, delivery.view, lane.headEntry);
   return delivery.headerBytes <= headerBytesMax;
@@ -73,6 +73,6 @@ function fits(queue: Queue, delivery: Delivery, headerBytesMax: number): boolean
 function nothingFits(queue: Queue, delivery: Delivery): number {
   joinApart(queue);
   if (queue.readyCount === 0) return GET_EMPTY;
-  delivery.headerBytes = queue.apart!.minBytes;
+  delivery.headerBytes = queue.ready.apart!.minBytes;
   return GET_TOO_LARGE;
 }

@@ -10,7 +10,7 @@ import type { Queue } from "./queue.ts";
 const QUIET_MS = 60_000;
 
 /** Number of ready messages whose content header is too large for every present consumer. */
-export function setAsideCount({ apart, consumers }: Queue): number {
+export function setAsideCount({ ready: { apart }, consumers }: Queue): number {
   return apart === null ? 0 : apart.countAbove(consumers.headerBytesMax);
 }
 
@@ -19,12 +19,12 @@ export function setAsideCount({ apart, consumers }: Queue): number {
  * clients.
  */
 export function putHeadApart(queue: Queue, headerBytes: number, limits: Iterable<number>): void {
-  const { broker } = queue;
-  queue.apart ??= new ApartLane(queue.lane, (deltaBytes) => {
+  const { broker, ready } = queue;
+  ready.apart ??= new ApartLane(ready.lane, (deltaBytes) => {
     broker.apartBytes += deltaBytes;
   });
-  const { apart } = queue;
-  queue.lane = apart;
+  const { apart } = ready;
+  ready.lane = apart;
   apart.setApart(headerBytes, limits);
   if (setAsideCount(queue) > 0 && broker.nowMs >= apart.quietUntilMs) {
     apart.quietUntilMs = Infinity;
@@ -44,9 +44,9 @@ function log(queue: Queue, headerBytes: number): void {
 }
 
 /** Returns to the plain lane if no message stands apart from it. */
-export function joinApart(queue: Queue): void {
-  const { apart } = queue;
-  if (queue.lane !== apart || apart.count > 0) return;
-  queue.lane = apart.inner;
-  if (apart.quietUntilMs === Infinity) apart.quietUntilMs = queue.broker.nowMs + QUIET_MS;
+export function joinApart({ ready, broker }: Queue): void {
+  const { apart } = ready;
+  if (ready.lane !== apart || apart.count > 0) return;
+  ready.lane = apart.inner;
+  if (apart.quietUntilMs === Infinity) apart.quietUntilMs = broker.nowMs + QUIET_MS;
 }

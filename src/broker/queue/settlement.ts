@@ -1,6 +1,6 @@
-// Decides what happens to a delivered message when its channel settles it: it is removed,
-// dead-lettered, delayed or requeued at its position (docs/automatic-retries.md "What is retried").
-// Each queue has one; unacked.ts calls it, and the queue carries out the decision.
+// The unacked messages of a queue as it counts them, and what happens to one when its channel settles it:
+// it is removed, dead-lettered, delayed or requeued at its position (docs/automatic-retries.md "What is
+// retried"). Each Queue has one; unacked.ts calls it, and the queue carries out the decision.
 
 import {
   ENTRY_COUNT_MASK,
@@ -9,16 +9,44 @@ import {
   type RecordView,
 } from "../../store/port.ts";
 import { emptyView } from "../../store/views.ts";
+import type { Delivery } from "./delivery.ts";
 import type { Queue } from "./queue.ts";
 import { CAUSE_NACK, CAUSE_REJECT, DELAYS, reactionTo, SPENDS } from "../retry/rules.ts";
 
 /** Settles deliveries of one queue. `entry` is always the one with which the message was delivered. */
 export class Settlement {
+  /** Number of unacked messages. */
+  unackedCount = 0;
+  /** Bytes of their bodies. */
+  unackedBytes = 0;
   readonly #queue: Queue;
   readonly #view: RecordView = emptyView();
 
   constructor(queue: Queue) {
     this.#queue = queue;
+  }
+
+  /** Called when a delivery has been entered into a channel's unacked table. */
+  delivered(delivery: Delivery): void {
+    const queue = this.#queue;
+    const { position, ref, entry } = delivery;
+    this.unackedCount++;
+    this.unackedBytes += delivery.bodyBytes;
+    queue.entriesFor(delivery.view)?.delivered(queue.id, position, ref, entry);
+  }
+
+  /** Called when a delivery without acknowledgement has been written: the message is gone. */
+  discarded(delivery: Delivery): void {
+    const queue = this.#queue;
+    const { position, ref } = delivery;
+    queue.entriesFor(delivery.view)?.removed(queue.id, position, ref, "acked");
+    queue.broker.store.release(ref, queue.id);
+  }
+
+  /** Counts a message as no longer unacked. The next call says what happens to it. */
+  left(bodyBytes: number): void {
+    this.unackedCount--;
+    this.unackedBytes -= bodyBytes;
   }
 
   /** Settles an acked message: it is removed. */
@@ -50,20 +78,24 @@ export class Settlement {
       return queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "expired");
     }
     const reaction = reactionTo(queue.args.retry, cause);
-    const isSpent = (reaction & SPENDS) !== 0;
-    const spent = (entry & ENTRY_COUNT_MASK) + (isSpent ? 1 : 0);
-    if (spent > queue.args.deliveryLimit) {
+    const nextEntry = returnedEntry(entry, (reaction & SPENDS) !== 0);
+    if ((nextEntry & ENTRY_COUNT_MASK) > queue.args.deliveryLimit) {
       if (queue.retries !== null) metrics.retryExhausted++;
       this.#observeAttempts(entry);
       return queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "delivery_limit");
     }
-    const nextEntry = (spent | ENTRY_REDELIVERED | (isSpent ? 0 : ENTRY_UNSPENT)) >>> 0;
     if ((reaction & DELAYS) !== 0 && queue.retries!.delay(ref, position, nextEntry, view)) return;
-    queue.takeBack(ref, position, nextEntry, view);
+    queue.ready.takeBack(ref, position, nextEntry, view);
   }
 
   #observeAttempts(entry: number): void {
     if (this.#queue.retries === null) return;
     this.#queue.broker.metrics.retryAttempts.observe((entry & ENTRY_COUNT_MASK) + 1);
   }
+}
+
+// Returns the entry of a message that comes back; `isSpent` says whether its delivery counts.
+function returnedEntry(entry: number, isSpent: boolean): number {
+  const spent = (entry & ENTRY_COUNT_MASK) + (isSpent ? 1 : 0);
+  return (spent | ENTRY_REDELIVERED | (isSpent ? 0 : ENTRY_UNSPENT)) >>> 0;
 }

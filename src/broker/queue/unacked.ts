@@ -49,7 +49,7 @@ export class Unacked {
     this.#queues[index] = delivery.queue;
     this.#consumers[index] = consumer;
     this.count++;
-    delivery.queue.delivered(delivery);
+    delivery.queue.settlement.delivered(delivery);
     if (consumer === null) return;
     this.consumerCount++;
     consumer.unackedCount++;
@@ -211,22 +211,22 @@ export class Unacked {
   }
 
   #ackAt(index: number): void {
-    const queue = this.#queues[index]!;
-    queue.unackedLeft(this.#bodyBytes[index]!);
-    queue.settlement.acked(this.#refs[index]!, this.#positions[index]!, this.#entries[index]!);
+    const { settlement } = this.#queues[index]!;
+    settlement.left(this.#bodyBytes[index]!);
+    settlement.acked(this.#refs[index]!, this.#positions[index]!, this.#entries[index]!);
     this.#leave(index);
   }
 
   #rejectAt(index: number, requeue: boolean, cause: number): void {
-    const queue = this.#queues[index]!;
+    const { settlement } = this.#queues[index]!;
     const ref = this.#refs[index]!;
     const position = this.#positions[index]!;
     const entry = this.#entries[index]!;
-    queue.unackedLeft(this.#bodyBytes[index]!);
+    settlement.left(this.#bodyBytes[index]!);
     // The table forgets the message first, because the queue's next step may look at this channel.
     this.#leave(index);
-    if (requeue) queue.settlement.returned(ref, position, entry, cause);
-    else queue.settlement.rejected(ref, position, entry);
+    if (requeue) settlement.returned(ref, position, entry, cause);
+    else settlement.rejected(ref, position, entry);
   }
 
   #leave(index: number): void {

@@ -33,25 +33,30 @@ export interface RetryBroker extends RetryQueueBroker {
   retryIsDue(retries: Retries): void;
 }
 
+/** Where messages go when they do not wait any more. */
+interface ReadySide {
+  /** Whether a publish of this size is accepted. */
+  admits(bodyBytes: number): boolean;
+  /** Takes a message whose delay is over at the tail. */
+  acceptReturn(ref: number, position: number, entry: number, view: RecordView): void;
+  /** Takes a message whose delay cannot be kept at its old position. */
+  takeBack(ref: number, position: number, entry: number, view: RecordView): void;
+}
+
 /** The queue whose messages wait. */
 export interface RetriedQueue {
   readonly id: number;
   readonly name: string;
   readonly vhost: { readonly name: string };
   readonly broker: RetryBroker;
+  readonly ready: ReadySide;
   readonly retries: Retries | null;
   /** Counts as use for `x-expires`. */
   touch(): void;
-  /** Whether a publish of this size is accepted. */
-  admits(bodyBytes: number): boolean;
   /** When a message of this queue expires, ms. */
   expiryOf(view: RecordView): number;
   /** Returns the sink for state entries of a message; null when it does not survive a restart. */
   entriesFor(view: RecordView): EntrySink | null;
-  /** Takes a message whose delay is over at the tail. */
-  acceptReturn(ref: number, position: number, entry: number, view: RecordView): void;
-  /** Takes a message whose delay cannot be kept at its old position. */
-  takeBack(ref: number, position: number, entry: number, view: RecordView): void;
   /** Gives a message up. */
   deadLetter(ref: number, position: number, entry: number, reason: DeathCause): void;
 }

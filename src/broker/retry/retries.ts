@@ -98,7 +98,7 @@ export class Retries implements DelayOwner {
     this.#storeFailed(why);
     queue.touch();
     queue.broker.store.describe(ref, this.#view);
-    queue.takeBack(ref, position, entry, this.#view);
+    queue.ready.takeBack(ref, position, entry, this.#view);
   }
 
   /**
@@ -193,13 +193,13 @@ export class Retries implements DelayOwner {
       metrics.retryExpired++;
       queue.deadLetter(ref, position, entry, "expired");
     } else if (
-      !queue.admits(view.bodyEnd - view.bodyStart) && this.#delayAgain(ref, position, entry)
+      !queue.ready.admits(view.bodyEnd - view.bodyStart) && this.#delayAgain(ref, position, entry)
     ) {
       metrics.retryDelayedAgain++;
     } else {
       metrics.retryRedelivered++;
       metrics.retryLatenessSeconds.observe((nowMs - dueMs) / 1000);
-      queue.acceptReturn(ref, position, entry, view);
+      queue.ready.acceptReturn(ref, position, entry, view);
     }
   }
 

@@ -4,14 +4,13 @@
 import { ChannelError } from "../../amqp/errors.ts";
 import { FRAME_OVERHEAD } from "../../amqp/frame.ts";
 import type { FrameParser } from "../../amqp/frame_parser.ts";
-import type { OutgoingMessage } from "../../amqp/hot_frames.ts";
-import { UNCOUNTED, writeGetOk } from "../../amqp/hot_frames.ts";
 import { BASIC_GET, decodeBasicGet, writeBasicGetEmpty } from "../../amqp/methods_gen.ts";
 import { PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
 import type { Delivery } from "../../broker/queue/delivery.ts";
 import { describe } from "../../broker/names.ts";
 import { GET_EMPTY, GET_PENDING, GET_TOO_LARGE } from "../../broker/queue/queue.ts";
 import type { Channel } from "../channel.ts";
+import { writeGetOk } from "../message_writer.ts";
 import { waitForRead } from "../store_wait.ts";
 import { argumentsStart } from "./arguments.ts";
 import { namedQueue } from "./queue.ts";
@@ -58,12 +57,8 @@ function answer(channel: Channel, delivery: Delivery, noAck: boolean): void {
   const { connection, context } = channel;
   const { metrics } = context.broker;
   const { queue } = delivery;
-  const message = context.outgoing;
-  message.channel = channel.number;
-  message.deliveryTag = ++channel.deliveryTag;
-  message.framePayloadMax = connection.framePayloadMax;
-  fill(message, delivery);
-  writeGetOk(connection.writer(), message, queue.readyCount);
+  channel.deliveryTag++;
+  writeGetOk(connection.writer(), channel, delivery, queue.readyCount);
   if (delivery.redelivered) metrics.redelivered++;
   if (noAck) {
     metrics.gotNoAck++;
@@ -73,21 +68,7 @@ function answer(channel: Channel, delivery: Delivery, noAck: boolean): void {
     queue.stats.get++;
   }
   context.zone.run(() => {
-    if (noAck) queue.discard(delivery);
+    if (noAck) queue.settlement.discarded(delivery);
     else channel.unacked.push(channel.deliveryTag, null, delivery);
   });
-}
-
-function fill(message: OutgoingMessage, delivery: Delivery): void {
-  const { view } = delivery;
-  message.redelivered = delivery.redelivered;
-  const isUncounted = delivery.deliveryCount === 0 && !delivery.stripsDeliveryCount;
-  message.deliveryCount = isUncounted ? UNCOUNTED : delivery.deliveryCount;
-  message.address = message.properties = message.body = view.bytes;
-  message.addressStart = view.addressStart;
-  message.addressEnd = view.addressEnd;
-  message.propertiesStart = view.propertiesStart;
-  message.propertiesEnd = view.propertiesEnd;
-  message.bodyStart = view.bodyStart;
-  message.bodyEnd = view.bodyEnd;
 }

@@ -258,7 +258,7 @@ export class SimNode {
       this.store.describe(ref, this.#view);
       return (this.#view.flags & RECORD_PERSISTENT) !== 0;
     };
-    queue.lane.peek(queue.readyCount, (ref, position, entry) => {
+    queue.ready.lane.peek(queue.readyCount, (ref, position, entry) => {
       seen++;
       if (isKept(ref)) found.set(`${queue.id}/${position}`, `ready ${entry >>> 0}`);
     });

@@ -133,7 +133,7 @@ export class Operator {
     const { ref, position, entry } = message;
     this.#node.watch.releasing.add(`${queue.id}/${position}`);
     this.#node.store.describe(ref, this.#view);
-    queue.acceptReturn(ref, position, entry, this.#view);
+    queue.ready.acceptReturn(ref, position, entry, this.#view);
   }
 
   #delete(queue: Queue, { ref, position }: { ref: number; position: number }, row: Row): void {

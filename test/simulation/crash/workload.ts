@@ -137,7 +137,7 @@ export class Workload {
       queue.whenRead(() => this.#attemptAgain(queue, channel, noAck));
     } else if (outcome === GET_MESSAGE) {
       channel.take(null, delivery, noAck);
-      if (noAck) queue.discard(delivery);
+      if (noAck) queue.settlement.discarded(delivery);
     }
   }
 

@@ -112,7 +112,7 @@ Deno.test("dead letters that are read in any order are published in theirs", () 
   const dead = t.vhost.queues.get("dead")!;
   const view = emptyView();
   const sizes: number[] = [];
-  dead.lane.peek(50, (ref) => {
+  dead.ready.lane.peek(50, (ref) => {
     store.describe(ref, view);
     sizes.push(view.bodyEnd - view.bodyStart);
   });

@@ -85,7 +85,8 @@ Deno.test("GET queues/:vhost/:queue shows each counter under its own name", asyn
     ack: 128,
     reject: 256,
   });
-  Object.assign(queue, { readyBytes: 3, unackedBytes: 5, unackedCount: 2 });
+  queue.ready.bodyBytes = 3;
+  Object.assign(queue.settlement, { unackedBytes: 5, unackedCount: 2 });
   const json = await management.get("/api/queues/%2F/q");
   const members = Object.entries(json.message_stats).filter(([name]) => !name.endsWith("_details"));
   assertEquals(Object.fromEntries(members), {

@@ -192,7 +192,7 @@ Deno.test("a delayed message that is taken and returned comes back once, also af
     const message = queue.retries!.takeFound(lookUp(node, "q", nameOf(number, node, startMs))!)!;
     const view = emptyView();
     node.store.describe(message.ref, view);
-    queue.acceptReturn(message.ref, message.position, message.entry, view);
+    queue.ready.acceptReturn(message.ref, message.position, message.entry, view);
     node.t.turn();
     node.settle();
     node = node.crash();

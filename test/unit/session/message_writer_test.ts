@@ -1,19 +1,27 @@
-// Deliveries as bytes, read back by an independent parser.
+// Messages as bytes, read back by an independent parser and compared with the generated encoders.
 
 import { assertEquals } from "@std/assert";
 import type { Properties } from "../../../src/amqp/properties.ts";
-import { writeProperties } from "../../../src/amqp/properties.ts";
+import { decodeProperties, writeProperties } from "../../../src/amqp/properties.ts";
+import { ContentHeader } from "../../../src/amqp/content_header.ts";
+import { writeBasicGetOk, writeBasicReturn } from "../../../src/amqp/methods_gen.ts";
+import { emptySource } from "../../../src/store/views.ts";
 import type { Consumer } from "../../../src/broker/queue/consumer.ts";
 import { Delivery } from "../../../src/broker/queue/delivery.ts";
 import { ByteWriter } from "../../../src/lib/byte_writer.ts";
 import { encodeText } from "../../../src/lib/text.ts";
 import type { Channel } from "../../../src/session/channel.ts";
-import { writeDelivery } from "../../../src/session/delivery_writer.ts";
+import { writeDelivery, writeGetOk, writeReturn } from "../../../src/session/message_writer.ts";
 import { RawProperties } from "../../../src/amqp/raw_properties.ts";
 import { AmqpClient } from "../../support/amqp_client.ts";
 import type { Message } from "../../support/client_channel.ts";
 import { toMessage } from "../../support/client_channel.ts";
 import { table } from "../../support/test_broker.ts";
+import type { FrameCopy } from "../amqp/support/wire.ts";
+import { framesIn, rawProperties, written as bytesOf } from "../amqp/support/wire.ts";
+
+// Long enough for the other way of copying bytes.
+const LONG_KEY = "a.very.long.routing.key.that.takes.the.other.way.of.copying.bytes";
 
 interface Given {
   body?: Uint8Array;
@@ -50,14 +58,18 @@ function deliveryOf(given: Given): Delivery {
   return delivery;
 }
 
-function written(given: Given): { message: Message; bodyFrameBytes: number[] } {
-  const out = new ByteWriter();
-  const channel = {
+function channelOf(given: Given): Channel {
+  return {
     number: 259,
     deliveryTag: given.deliveryTag ?? 1,
     connection: { framePayloadMax: given.payloadMax ?? 131_064 },
     context: { properties: new RawProperties() },
   } as unknown as Channel;
+}
+
+function written(given: Given): { message: Message; bodyFrameBytes: number[] } {
+  const out = new ByteWriter();
+  const channel = channelOf(given);
   const consumer = { tagBytes: encodeText(given.tag ?? "c") } as unknown as Consumer;
   writeDelivery(out, channel, consumer, deliveryOf(given));
   const client = new AmqpClient();
@@ -128,4 +140,75 @@ Deno.test("writeDelivery() removes a forged x-delivery-count from a first delive
   const stripped = { headers: table({ x: "y" }), type: "t" };
   assertEquals(written({ properties: forged, strips: true }).message.properties, stripped);
   assertEquals(written({ properties: forged }).message.properties, forged);
+});
+
+function getOk(given: Given, messageCount = 0): FrameCopy[] {
+  const out = new ByteWriter();
+  writeGetOk(out, channelOf(given), deliveryOf(given), messageCount);
+  return framesIn(out.copy());
+}
+
+Deno.test("writeGetOk() writes the get-ok of the generated encoder and the content of a delivery", () => {
+  for (const key of ["k", LONG_KEY]) {
+    const given = { exchange: "événements", key, deliveryTag: 2 ** 33 + 5, redelivered: true };
+    const generated = bytesOf((out) =>
+      writeBasicGetOk(out, 259, {
+        deliveryTag: 2 ** 33 + 5,
+        redelivered: true,
+        exchange: "événements",
+        routingKey: key,
+        messageCount: 70_000,
+      })
+    );
+    const body = encodeText("hello");
+    const frames = getOk({ ...given, body, count: 2 }, 70_000);
+    assertEquals(frames[0], framesIn(generated)[0]);
+    const delivery = new ByteWriter();
+    const consumer = { tagBytes: encodeText("c") } as unknown as Consumer;
+    const delivered = { ...given, body, count: 2 };
+    writeDelivery(delivery, channelOf(given), consumer, deliveryOf(delivered));
+    assertEquals(frames.slice(1), framesIn(delivery.copy()).slice(1));
+  }
+});
+
+Deno.test("writeGetOk() appends whole frames when the writer is full of others", () => {
+  const given = { body: encodeText("body"), properties: { contentType: "x" } };
+  const one = bytesOf((out) => writeGetOk(out, channelOf(given), deliveryOf(given), 1));
+  const many = bytesOf((out) => {
+    for (let i = 0; i < 50; i++) writeGetOk(out, channelOf(given), deliveryOf(given), 1);
+  });
+  assertEquals(many.length, 50 * one.length);
+  assertEquals(many.slice(49 * one.length), one);
+});
+
+Deno.test("writeReturn() writes the return of the generated encoder, the properties and the body", () => {
+  const { view } = deliveryOf({ exchange: "events", key: LONG_KEY, body: encodeText("body") });
+  const source = {
+    ...emptySource(),
+    address: view.bytes,
+    addressStart: view.addressStart,
+    addressEnd: view.addressEnd,
+    body: view.bytes,
+    bodyStart: view.bodyStart,
+    bodyEnd: view.bodyEnd,
+  };
+  const properties = rawProperties({ priority: 1 });
+  const frames = framesIn(bytesOf((out) => writeReturn(out, channelOf({}), source, properties)));
+  const generated = bytesOf((out) =>
+    writeBasicReturn(out, 259, {
+      replyCode: 312,
+      replyText: "NO_ROUTE",
+      exchange: "events",
+      routingKey: LONG_KEY,
+    })
+  );
+  assertEquals(frames.map(({ type }) => type), [1, 2, 3]);
+  assertEquals(frames[0], framesIn(generated)[0]);
+  const header = new ContentHeader();
+  const { payload } = frames[1]!;
+  header.read(payload, 0, payload.length);
+  assertEquals(header.bodyByteCount, 4);
+  const { propertiesStart, propertiesEnd } = header;
+  assertEquals(decodeProperties(payload, propertiesStart, propertiesEnd), { priority: 1 });
+  assertEquals(frames[2]!.payload, encodeText("body"));
 });
