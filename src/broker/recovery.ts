@@ -2,7 +2,6 @@
 // positions, with counts, delays, and the messages that were unacked when the node ended
 // (docs/storage.md "What survives"). The server calls it once, before it serves clients.
 
-import { ChannelError } from "../amqp/errors.ts";
 import type { PageOwner, PagePlace } from "../store/page.ts";
 import {
   type DeathCause,
@@ -45,8 +44,6 @@ export interface RestoredCounts {
 
 /** At most this many ignored arguments are logged one by one. */
 const IGNORED_NAMED_MAX = 20;
-
-const NOBODY = { name: "recovery" };
 
 /** Restores everything that `store` has kept. The broker must be new, and its first turn begun. */
 export function restoreBroker(broker: Broker, store: KeepingStore): RestoredCounts {
@@ -105,7 +102,7 @@ class RestoredBroker implements RecoverySink {
   #exchange(definition: ExchangeDefinition): void {
     const { vhost, name, type, autoDelete, internal, arguments: args } = definition;
     const spec = { name, type, durable: true, autoDelete, internal, args: tableFromJson(args) };
-    this.#vhost(vhost).declareExchange(spec);
+    this.#vhost(vhost).restoreExchange(spec);
   }
 
   #queue(definition: QueueDefinition): void {
@@ -119,19 +116,8 @@ class RestoredBroker implements RecoverySink {
   }
 
   #binding(definition: BindingDefinition): void {
-    const { source, destination, routingKey, destinationType } = definition;
-    const vhost = this.#vhost(definition.vhost);
-    const args = tableFromJson(definition.arguments);
-    try {
-      if (destinationType === "exchange") {
-        vhost.bindExchange({ source, destination, routingKey, args });
-      } else {
-        vhost.bindQueue({ exchange: source, queue: destination, routingKey, args }, NOBODY);
-      }
-    } catch (error) {
-      // A binding whose exchange or queue is gone is gone too.
-      if (!(error instanceof ChannelError)) throw error;
-    }
+    const { vhost, arguments: args } = definition;
+    this.#vhost(vhost).restoreBinding({ ...definition, args: tableFromJson(args) });
   }
 }
 

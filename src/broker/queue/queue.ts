@@ -189,13 +189,19 @@ export class Queue implements ReadWaiter {
       lane.push(ref, entry, endMs);
     }
     this.readyBytes += view.bodyEnd - view.bodyStart;
-    if (endMs !== Infinity) this.#timers.watchExpiry(endMs);
+    this.#restored(endMs);
   }
 
   /** Counts the messages of a page that was written before the node started. */
   restorePage(page: { bodyBytes: number; expiryMinMs: number }): void {
     this.readyBytes += page.bodyBytes;
-    if (page.expiryMinMs !== Infinity) this.#timers.watchExpiry(page.expiryMinMs);
+    this.#restored(page.expiryMinMs);
+  }
+
+  // Messages that were out may take the queue over its limit; then the dispatch drops the head.
+  #restored(expiryMs: number): void {
+    if (expiryMs !== Infinity) this.#timers.watchExpiry(expiryMs);
+    if (this.#hasLengthLimit && this.#isOverLimit()) this.broker.schedule(this);
   }
 
   /** When a message of this queue expires, ms: the earlier of its own expiration and the queue's TTL. */

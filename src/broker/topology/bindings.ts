@@ -59,13 +59,17 @@ export class Bindings {
     const known = source.bindings.get(key);
     if (known !== undefined) return known;
     assertFits("routing key", routing.routingKey);
-    const properties = propertiesKey(routing.routingKey, routing.args);
-    const binding = new Binding(ends, routing, { key, propertiesKey: properties });
+    const binding = newBinding(ends, routing, key);
     source.behaviour.validateBinding?.(source, binding);
     this.#assertRoom(binding);
     this.#insert(binding);
     defineBinding(this.#vhost.broker.store, this.#vhost.name, binding);
     return binding;
+  }
+
+  /** Restores a binding from before the node started. It was accepted then, so no limit refuses it. */
+  restore(ends: BindingEnds, routing: BindingRouting): void {
+    this.#insert(newBinding(ends, routing, keyOf(ends, routing)));
   }
 
   #assertRoom(binding: Binding): void {
@@ -117,6 +121,11 @@ export class Bindings {
   removeOutgoing(source: Exchange): void {
     for (const binding of [...source.bindings.values()]) this.remove(binding);
   }
+}
+
+function newBinding(ends: BindingEnds, routing: BindingRouting, key: string): Binding {
+  const { routingKey, args } = routing;
+  return new Binding(ends, routing, { key, propertiesKey: propertiesKey(routingKey, args) });
 }
 
 function keyOf(ends: BindingEnds, routing: BindingRouting): string {

@@ -73,6 +73,12 @@ export class ExchangeRegistry {
     return exchange;
   }
 
+  /** Restores an exchange from before the node started. It was accepted then, so no limit refuses it. */
+  restore(spec: ExchangeSpec): void {
+    this.all.set(spec.name, new Exchange(spec, exchangeType(spec.type)));
+    this.#vhost.topologyEpoch += 1;
+  }
+
   #assertEquivalent(exchange: Exchange, spec: ExchangeSpec): void {
     const entity = describe("exchange", exchange.name, this.#vhost.name);
     const compare = assertPropertyEquivalent;

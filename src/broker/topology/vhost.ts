@@ -104,6 +104,11 @@ export class VHost {
     return this.#exchanges.declare(spec);
   }
 
+  /** Restores a durable exchange from before the node started. */
+  restoreExchange(spec: ExchangeSpec): void {
+    this.#exchanges.restore(spec);
+  }
+
   /** exchange.declare, passive. */
   passiveExchange(name: string): Exchange {
     const stripped = withoutLineBreaks(name);
@@ -224,6 +229,16 @@ export class VHost {
     const ends: BindingEnds = { source, destination, type: "exchange" };
     const binding = this.#bindings.find(ends, routingOf(named));
     if (binding !== undefined) this.#unbind(binding);
+  }
+
+  /** Restores a binding from before the node started, unless one of its ends is gone. */
+  restoreBinding(named: Omit<BindingInfo, "propertiesKey">): void {
+    const { source: sourceName, destination: destinationName, destinationType: type } = named;
+    const destinations = type === "queue" ? this.queues : this.exchanges;
+    const source = this.exchanges.get(sourceName);
+    const destination = destinations.get(destinationName);
+    if (source === undefined || destination === undefined) return;
+    this.#bindings.restore({ source, destination, type }, routingOf(named));
   }
 
   #unbind(binding: Binding): void {
