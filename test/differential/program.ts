@@ -9,7 +9,7 @@
 import { Prng } from "../../src/lib/prng.ts";
 
 /** Arguments and flags of a queue; the same for every declare of a program, but for wrong ones. */
-interface QueueKind {
+export interface QueueKind {
   readonly name: string;
   readonly durable: boolean;
   readonly exclusive: boolean;

@@ -134,13 +134,19 @@ export class ReadyMessages implements ExpirySweeper {
       lane.push(ref, entry, endMs);
     }
     this.bodyBytes += view.bodyEnd - view.bodyStart;
-    if (endMs !== Infinity) this.#watchExpiry(endMs);
+    this.#restored(endMs);
   }
 
   /** Counts the messages of a page that was written before the node started. */
   restorePage(page: { bodyBytes: number; expiryMinMs: number }): void {
     this.bodyBytes += page.bodyBytes;
-    if (page.expiryMinMs !== Infinity) this.#watchExpiry(page.expiryMinMs);
+    this.#restored(page.expiryMinMs);
+  }
+
+  // Messages that were out may take the queue over its limit; then the dispatch drops the head.
+  #restored(endMs: number): void {
+    if (endMs !== Infinity) this.#watchExpiry(endMs);
+    if (this.#hasLengthLimit && this.#isOverLimit()) this.#queue.broker.schedule(this.#queue);
   }
 
   // --- out
