@@ -108,3 +108,83 @@ Deno.test("Holdings.place() takes a reference far behind all that have a place",
   holdings.place(3, 8, 24, 8);
   assertEquals([holdings.fileOf(3), holdings.fileOf(100_000)], [8, 7]);
 });
+
+const CHUNK_ROWS = 16_384;
+
+Deno.test("Holdings.relocate() changes the places in the range of that file and no others", () => {
+  const holdings = new Holdings();
+  const far = 3 * CHUNK_ROWS + 1;
+  const places: [number, number, number, number][] = [
+    [1, 7, 99, 10],
+    [2, 7, 100, 20],
+    [3, 8, 150, 30],
+    [CHUNK_ROWS - 1, 7, 150, 40],
+    [CHUNK_ROWS, 7, 160, 50],
+    [far, 7, 199, 60],
+    [far + 1, 7, 200, 70],
+  ];
+  for (const place of places) holdings.place(...place);
+  const from = { file: 7, offset: 100, byteCount: 100 };
+  const moved = holdings.relocate(from, { file: 9, offset: 5000 });
+  assertEquals(moved, { records: 4, bytes: 20 + 40 + 50 + 60 });
+  const found = places.map(([ref]) => [holdings.fileOf(ref), holdings.offsetOf(ref)]);
+  assertEquals(found, [
+    [7, 99],
+    [9, 5000],
+    [8, 150],
+    [9, 5050],
+    [9, 5060],
+    [9, 5099],
+    [7, 200],
+  ]);
+  for (const [ref, , , bytes] of places) assertEquals(holdings.recordBytesOf(ref), bytes);
+});
+
+Deno.test("Holdings own one chunk for rows of records in use, and one to spare", () => {
+  const holdings = new Holdings();
+  const chunks = () => (holdings.memoryBytes - CHUNK_ROWS * 21) / (CHUNK_ROWS * 16);
+  const seen = [chunks()];
+  for (const ref of [1, 2, CHUNK_ROWS, 2 * CHUNK_ROWS]) {
+    holdings.place(ref, 1, ref, 8);
+    seen.push(chunks());
+  }
+  assertEquals(seen, [1, 1, 1, 2, 3]);
+  assertEquals(holdings.refEnd, 3 * CHUNK_ROWS);
+  // Placed again, as after a move, it counts once.
+  holdings.place(1, 2, 1, 8);
+  const left = [1, 2, CHUNK_ROWS, 2 * CHUNK_ROWS].map((ref) => {
+    holdings.forget(ref);
+    assertEquals([holdings.fileOf(ref), holdings.first(ref)], [0, NO_HOLDING]);
+    return chunks();
+  });
+  assertEquals(left, [3, 3, 2, 1]);
+  holdings.place(5, 3, 40, 8);
+  assertEquals([chunks(), holdings.fileOf(5), holdings.fileOf(CHUNK_ROWS + 5)], [1, 3, 0]);
+});
+
+Deno.test("Holdings grow by chunks, keep delays apart, and are small again with the last one", () => {
+  const holdings = placed(1, 2);
+  const { memoryBytes } = holdings;
+  const rowBytes = CHUNK_ROWS * 21;
+  const delayBytes = CHUNK_ROWS * 16;
+  for (let queueId = 1; queueId < CHUNK_ROWS; queueId++) holdings.add(1, queueId, queueId);
+  assertEquals(holdings.memoryBytes - memoryBytes, 0);
+  const beyond = holdings.add(1, CHUNK_ROWS, 77);
+  assertEquals(holdings.memoryBytes - memoryBytes, rowBytes);
+  assertEquals([holdings.dueMsOf(beyond), holdings.delayNumberOf(beyond)], [0, 0]);
+  for (let times = 1; times <= 2; times++) {
+    holdings.setDelay(beyond, 500 * times, 9 * times);
+    assertEquals(holdings.memoryBytes - memoryBytes, rowBytes + delayBytes);
+    const delay = [holdings.dueMsOf(beyond), holdings.delayNumberOf(beyond)];
+    assertEquals(delay, [500 * times, 9 * times]);
+  }
+  assertEquals([holdings.dueMsOf(1), holdings.count], [0, CHUNK_ROWS]);
+  for (let queueId = 1; queueId <= CHUNK_ROWS; queueId++) holdings.remove(1, queueId);
+  holdings.remove(1, 5);
+  // The last one may have been copied into the first chunk, with its delay.
+  assertEquals([holdings.count, holdings.first(1)], [0, NO_HOLDING]);
+  const keptBytes = holdings.memoryBytes - memoryBytes;
+  assertEquals(keptBytes === 0 || keptBytes === delayBytes, true);
+  assertEquals(holdings.add(2, 1, 6), 1);
+  assertEquals([holdings.stateOf(1), holdings.entryOf(1), holdings.next(1)], [0, 0, NO_HOLDING]);
+});

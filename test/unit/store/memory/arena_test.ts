@@ -120,3 +120,81 @@ Deno.test("Arena.compact() moves what is left of some blocks after others have g
   assertLess(arena.memoryBytes, 1.5 * arena.liveBytes + 6 * BLOCK_BYTES);
   for (const { ref, seed } of kept) assertHolds(arena, ref, seed, 10_000);
 });
+
+/** A record of exactly so many bytes, with its header of 40. */
+function sized(recordBytes: number): MessageSource {
+  const body = new Uint8Array(recordBytes - 40);
+  return { ...emptySource(), body, bodyStart: 0, bodyEnd: body.length };
+}
+
+/** Blocks in use, ordinary and others, by what the arena says about its memory. */
+function heldBytes(arena: Arena): number {
+  return arena.memoryBytes - new Arena().memoryBytes + BLOCK_BYTES;
+}
+
+Deno.test("Arena fills a block to its last byte before it opens another", () => {
+  const quarter = BLOCK_BYTES / 4;
+  for (const [last, blocks] of [[quarter - 8, 1], [quarter, 1], [quarter + 8, 2]] as const) {
+    const arena = new Arena();
+    for (let times = 0; times < 3; times++) arena.append(sized(quarter), 1);
+    arena.append(sized(last), 1);
+    const own = last > quarter ? last : BLOCK_BYTES;
+    assertEquals(heldBytes(arena), blocks === 1 ? BLOCK_BYTES : BLOCK_BYTES + own);
+    assertEquals(arena.liveBytes, 3 * quarter + last);
+    assertEquals(arena.usedBytes, 3 * quarter + last + 4 * 8);
+  }
+  const arena = new Arena();
+  for (let times = 0; times < 4; times++) arena.append(sized(quarter), 1);
+  arena.append(sized(48), 1);
+  assertEquals(heldBytes(arena), 2 * BLOCK_BYTES);
+});
+
+Deno.test("Arena starts over in its block when nothing in it is alive", () => {
+  const arena = new Arena();
+  for (let times = 0; times < 100; times++) {
+    const refs = [1, 2, 3].map(() => arena.append(sized(BLOCK_BYTES / 4), 1));
+    for (const ref of refs) assertEquals(arena.release(ref), true);
+    assertEquals([heldBytes(arena), arena.liveBytes, arena.recordCount], [BLOCK_BYTES, 0, 0]);
+  }
+});
+
+Deno.test("Arena gives a large record's block back with the record", () => {
+  const arena = new Arena();
+  const large = arena.append(sized(BLOCK_BYTES / 4 + 8), 2);
+  assertEquals(heldBytes(arena), BLOCK_BYTES + BLOCK_BYTES / 4 + 8);
+  assertEquals([arena.release(large), arena.release(large)], [false, true]);
+  assertEquals(heldBytes(arena), BLOCK_BYTES);
+  const exact = arena.append(sized(BLOCK_BYTES), 1);
+  assertEquals(heldBytes(arena), 2 * BLOCK_BYTES);
+  arena.release(exact);
+  assertEquals(heldBytes(arena), BLOCK_BYTES);
+});
+
+Deno.test("Arena keeps holders, facts and parts of a record that goes to a disk and comes back", () => {
+  const arena = new Arena();
+  const refs = [7, 8, 9].map((seed) => arena.append(source(seed, 100), seed));
+  const before = arena.liveBytes;
+  const meta = { flags: 5, priority: 3, bodyBytes: 100, arrivalMs: 1, expiryMs: 2 };
+  arena.evict(refs[1]!, meta);
+  assertEquals(arena.liveBytes, before - 152 + 40);
+  assertEquals(refs.map((ref) => arena.isResident(ref)), [true, false, true]);
+  assertEquals(arena.open(refs[1]!, emptyView()), false);
+  const view = emptyView();
+  arena.describe(refs[1]!, view);
+  assertEquals([view.flags, view.priority, view.arrivalMs, view.expiryMs], [5, 3, 1, 2]);
+  assertEquals(view.bodyEnd - view.bodyStart, 100);
+  const stub = arena.appendStub(meta, 2);
+  assertEquals([arena.isResident(stub), arena.isAlive(stub), arena.recordCount], [false, true, 4]);
+  arena.fill(refs[1]!, source(8, 100));
+  assertEquals(arena.liveBytes, before + 40);
+  for (const [index, ref] of refs.entries()) assertHolds(arena, ref, index + 7, 100);
+  assertEquals([arena.release(stub), arena.release(stub)], [false, true]);
+  for (const [index, ref] of refs.entries()) {
+    const outcomes = Array.from({ length: index + 7 }, () => arena.release(ref));
+    assertEquals(outcomes.indexOf(true), index + 6);
+    assertEquals(arena.isAlive(ref), false);
+  }
+  assertEquals([arena.recordCount, arena.liveBytes, arena.usedBytes], [0, 0, 0]);
+  assert(arena.refEnd > Math.max(...refs, stub));
+  assertEquals(heldBytes(arena), BLOCK_BYTES);
+});

@@ -69,3 +69,86 @@ Deno.test("RequeuedHeap.expire() takes no more than it may, some from the front 
   assertEquals(heap.expire(10, 5, (index) => seen.push(heap.positionAt(index))), 5);
   assertEquals([seen, heap.count], [[0, 1, 3, 5, 7], 35]);
 });
+
+/** What the heap must hold, as a sorted list. */
+class SortedList {
+  messages: { position: number; ref: number; entry: number; expiryMs: number }[] = [];
+  expiryMinMs = Infinity;
+
+  push(position: number, expiryMs: number): void {
+    const message = { position, ref: position + 1, entry: position % 7, expiryMs };
+    this.messages.push(message);
+    this.messages.sort((a, b) => a.position - b.position);
+    this.expiryMinMs = Math.min(this.expiryMinMs, expiryMs);
+  }
+
+  shift(): void {
+    this.messages.shift();
+    if (this.messages.length === 0) this.expiryMinMs = Infinity;
+  }
+
+  expire(nowMs: number, max: number): number[] {
+    const due = this.messages.filter(({ expiryMs }) => expiryMs <= nowMs).slice(0, max);
+    this.messages = this.messages.filter((message) => !due.includes(message));
+    return due.map(({ position }) => position);
+  }
+
+  /** The messages of the heap. */
+  static of(heap: RequeuedHeap): SortedList["messages"] {
+    return heap.ordered().map((index) => ({
+      position: heap.positionAt(index),
+      ref: heap.refAt(index),
+      entry: heap.entryAt(index),
+      expiryMs: heap.expiryAt(index),
+    }));
+  }
+}
+
+Deno.test("RequeuedHeap does what a sorted list does, at every size around a growth", () => {
+  const prng = new Prng(11);
+  for (let round = 0; round < 200; round++) {
+    const heap = new RequeuedHeap();
+    const list = new SortedList();
+    const positions = Array.from({ length: 70 }, (_, index) => index);
+    for (let steps = 0; steps < 60; steps++) {
+      const kind = prng.nextBelow(8);
+      if (kind < 5 && positions.length > 0) {
+        const [position] = positions.splice(prng.nextBelow(positions.length), 1);
+        const expiryMs = kind === 0 ? Infinity : prng.nextBelow(100);
+        heap.push(position!, position! + 1, position! % 7, expiryMs);
+        list.push(position!, expiryMs);
+      } else if (kind < 7 && list.messages.length > 0) {
+        heap.shift();
+        list.shift();
+      } else {
+        const nowMs = prng.nextBelow(60);
+        const max = 1 + prng.nextBelow(4);
+        const seen: number[] = [];
+        const expired = heap.expire(nowMs, max, (index) => seen.push(heap.positionAt(index)));
+        assertEquals(seen, list.expire(nowMs, max));
+        assertEquals(expired, seen.length);
+      }
+      assertEquals(SortedList.of(heap), list.messages);
+      const earliestMs = Math.min(Infinity, ...list.messages.map(({ expiryMs }) => expiryMs));
+      assertEquals(heap.expiryMinMs <= earliestMs, true);
+      if (heap.count === 0) assertEquals(heap.expiryMinMs, Infinity);
+    }
+  }
+});
+
+Deno.test("RequeuedHeap doubles when it is full, and is small again when it is empty", () => {
+  const heap = new RequeuedHeap();
+  const sizes = new Map<number, number>();
+  for (let count = 1; count <= 33; count++) {
+    heap.push(count, count, 0, Infinity);
+    sizes.set(count, heap.memoryBytes);
+  }
+  assertEquals([1, 16, 17, 32, 33].map((count) => sizes.get(count)! / 24), [16, 16, 32, 32, 64]);
+  while (heap.count > 1) heap.shift();
+  assertEquals([heap.positionAt(0), heap.memoryBytes], [33, 64 * 24]);
+  heap.shift();
+  assertEquals([heap.count, heap.memoryBytes], [0, 16 * 24]);
+  for (let count = 1; count <= 3; count++) heap.push(count, count + 10, 0, Infinity);
+  const taken = [heap.takeLast(), heap.takeLast(), heap.takeLast()];
+  assertEquals([taken.sort(), heap.count], [[11, 12, 13], 0]);
+});

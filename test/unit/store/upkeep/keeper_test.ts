@@ -109,6 +109,22 @@ Deno.test("Keeper does not repeat at once a move of records that cannot be read"
   assert(disk.usedBytes < before / 2);
 });
 
+for (const moveGroupRecords of [1, 100]) {
+  Deno.test(`Keeper waits for ${moveGroupRecords} records that are read slowly, and moves them`, () => {
+    let disk = new MemoryDisk();
+    fill(start(disk, { moveSlackBytes: 1024 * 1024 }), disk);
+    disk = disk.crash({ kind: "process" });
+    const t = start(disk, { moveGroupRecords });
+    const before = disk.usedBytes;
+    // Several turns pass before each read ends, and no time, so that nothing is tried twice.
+    for (let rounds = 0; rounds < 300; rounds++) {
+      for (let turns = 0; turns < 3; turns++) t.turn();
+      disk.finishAll();
+    }
+    assert(disk.usedBytes < before / 2, `${disk.usedBytes} of ${before} bytes`);
+  });
+}
+
 Deno.test("Keeper removes a file in the end that the disk refused to remove at first", () => {
   const disk = new MemoryDisk();
   const t = start(disk);

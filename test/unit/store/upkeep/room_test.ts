@@ -1,6 +1,7 @@
 // The look at the disk: asked now and then, and told to the log when it changes.
 
 import { assertEquals } from "@std/assert";
+import { DiskError } from "../../../../src/store/file_system.ts";
 import type { LogFields } from "../../../../src/lib/logger.ts";
 import { Room } from "../../../../src/store/upkeep/room.ts";
 import { Troubles } from "../../../../src/store/folder/troubles.ts";
@@ -25,4 +26,56 @@ Deno.test("check() logs once that the disk is low, and once that it has room aga
     ["the disk is low", { freeBytes: 999, freeBytesMin: 1000 }],
     ["the disk has room again", { freeBytes: 1000, freeBytesMin: 1000 }],
   ]);
+});
+
+Deno.test("check() asks the disk after a second, after many bytes, or after 256 steps", () => {
+  const disk = new MemoryDisk();
+  let asked = 0;
+  const fs = Object.create(disk, { freeBytes: { value: () => (asked++, 5000) } }) as MemoryDisk;
+  const room = new Room({
+    fs,
+    logger: { log() {} },
+    troubles: new Troubles({ log() {} }),
+    freeBytesMin: 1000,
+    checkBytes: 100,
+    reserveBytes: 0,
+  });
+  assertEquals([room.freeBytes, room.isLow], [Infinity, false]);
+  assertEquals(room.check(5000, 40), true);
+  assertEquals([room.check(5999, 139), room.check(6000, 139)], [false, true]);
+  assertEquals([room.check(6001, 238), room.check(6002, 239)], [false, true]);
+  const steps = Array.from({ length: 512 }, () => room.check(6002, 239));
+  assertEquals(steps.flatMap((isAsked, step) => isAsked ? [step + 1] : []), [256, 512]);
+  assertEquals([asked, room.freeBytes], [5, 5000]);
+});
+
+Deno.test("check() goes on with what the disk said last when it cannot say it, and tells the trouble", () => {
+  const lines: string[] = [];
+  const disk = new MemoryDisk();
+  disk.quotaBytes = 999;
+  let isSilent = false;
+  const fs = Object.create(disk, {
+    freeBytes: {
+      value: () => {
+        if (isSilent) throw new DiskError("EIO", "folder");
+        return disk.freeBytes();
+      },
+    },
+  }) as MemoryDisk;
+  const room = new Room({
+    fs,
+    logger: { log() {} },
+    troubles: new Troubles({ log: (_level, message) => void lines.push(message) }),
+    freeBytesMin: 1000,
+    checkBytes: 100,
+    reserveBytes: 0,
+  });
+  room.check(0, 0);
+  isSilent = true;
+  disk.quotaBytes = 3000;
+  assertEquals(room.check(1000, 0), true);
+  assertEquals([room.isLow, room.freeBytes, lines.length], [true, 999, 1]);
+  isSilent = false;
+  room.check(2000, 0);
+  assertEquals([room.isLow, room.freeBytes], [false, 3000]);
 });
