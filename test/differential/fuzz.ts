@@ -27,6 +27,8 @@ export interface FuzzResult {
   differenceCount: number;
   /** Differences that the same program did not show again: a race within a broker, or in the machine. */
   unstableCount: number;
+  /** Programs that could not be followed to their end, because something is left open. */
+  leftOpenCount: number;
   /** What Reprise said, by kind, and how often: shows what the programs have reached. */
   said: Map<string, number>;
 }
@@ -43,6 +45,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
     methodCount: 0,
     differenceCount: 0,
     unstableCount: 0,
+    leftOpenCount: 0,
     said: new Map(),
   };
   const rabbitMq = await RabbitMq.start();
@@ -58,6 +61,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
       const outcome = await runProgram(program, targets);
       result.programCount++;
       result.methodCount += outcome.methodCount;
+      if (outcome.isLeftOpen) result.leftOpenCount++;
       for (const [kind, count] of outcome.said) {
         result.said.set(kind, (result.said.get(kind) ?? 0) + count);
       }

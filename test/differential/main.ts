@@ -27,9 +27,9 @@ const result = await fuzz({
 for (const [kind, count] of [...result.said].sort(([, a], [, b]) => b - a)) {
   console.log(`${count}`.padStart(8), kind);
 }
-const { programCount, methodCount, differenceCount, unstableCount } = result;
+const { programCount, methodCount, differenceCount, unstableCount, leftOpenCount } = result;
 console.log(
   `${programCount} sequences, ${methodCount} methods, ${differenceCount} differences, ` +
-    `${unstableCount} not seen again`,
+    `${unstableCount} not seen again, ${leftOpenCount} not followed to their end`,
 );
 process.exit(result.differenceCount === 0 ? 0 : 1);

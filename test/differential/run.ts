@@ -25,6 +25,8 @@ export interface Outcome {
   /** Methods that were sent, and steps that were compared. */
   methodCount: number;
   stepCount: number;
+  /** Whether it could not be followed to its end, because something is left open. */
+  isLeftOpen: boolean;
   /** What Reprise said, by kind, and how often. */
   said: Map<string, number>;
 }
@@ -43,6 +45,7 @@ export async function runProgram(program: Program, targets: readonly Target[]): 
     difference: null,
     methodCount: 0,
     stepCount: 0,
+    isLeftOpen: false,
     said: new Map(),
   };
   try {
@@ -50,7 +53,8 @@ export async function runProgram(program: Program, targets: readonly Target[]): 
       const difference = await runStep(step, sides, outcome);
       outcome.stepCount++;
       if (difference === null) continue;
-      if (difference !== "") outcome.difference = `step ${outcome.stepCount}: ${difference}`;
+      if (difference === "") outcome.isLeftOpen = true;
+      else outcome.difference = `step ${outcome.stepCount}: ${difference}`;
       break;
     }
   } finally {
@@ -91,9 +95,11 @@ async function runStep(step: Step, sides: Side[], outcome: Outcome): Promise<str
   for (const one of seen[0]!) count(outcome.said, one);
   const difference = compare(sides, seen, unsure);
   if (difference === null) return returns ? "" : null;
-  // The channels may have other messages now.
-  if (mayOvertake && compare(sides, seen.map(withoutDeliveries), unsure) === null) return "";
-  return difference;
+  if (!mayOvertake) return difference;
+  // The channels may have other messages now, but as many.
+  return differsInOrder(seen) && compare(sides, seen.map(withoutDeliveries), unsure) === null
+    ? ""
+    : difference;
 }
 
 /**
@@ -126,6 +132,14 @@ function givesBack(op: Op, view: View): boolean {
 
 function isAck(op: Op): boolean {
   return (op.kind === "settle" || op.kind === "settle-all") && op.how === "ack";
+}
+
+/** Whether both sides were given as many messages in all. */
+export function differsInOrder(seen: readonly (readonly Seen[])[]): boolean {
+  const counts = seen.map((channels) =>
+    channels.flatMap(({ deliveries }) => Object.values(deliveries)).flat().length
+  );
+  return counts[0] === counts[1];
 }
 
 function withoutDeliveries(seen: readonly Seen[]): Seen[] {

@@ -3,8 +3,8 @@
 
 import { assertEquals } from "@std/assert";
 import type { Op, Program, QueueKind } from "./program.ts";
-import { dropsBefore, overtakes } from "./run.ts";
-import { View } from "./view.ts";
+import { differsInOrder, dropsBefore, overtakes } from "./run.ts";
+import { type Seen, View } from "./view.ts";
 
 const REJECT: Op = { kind: "settle", how: "reject", requeue: true, multiple: false, pick: 0 };
 
@@ -68,4 +68,13 @@ Deno.test("dropsBefore() is for returns to a queue that drops into an exchange, 
     dropsBefore(program({ ...args, "x-overflow": "reject-publish" }), view, [REJECT, publish]),
     false,
   );
+});
+
+Deno.test("differsInOrder() is for as many deliveries in all, to whomever", () => {
+  const given = (...lists: string[][]): Seen[] =>
+    lists.map((list) => ({ ...new View().seen, deliveries: { c: list } }));
+  assertEquals(differsInOrder([given(["m1"], []), given([], ["m2"])]), true);
+  assertEquals(differsInOrder([given(["m1", "m2"]), given(["m2", "m1"])]), true);
+  assertEquals(differsInOrder([given(["m1"]), given([])]), false);
+  assertEquals(differsInOrder([given(["m1"]), given(["m1", "m1"])]), false);
 });

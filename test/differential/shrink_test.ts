@@ -7,7 +7,13 @@ import type { Outcome } from "./run.ts";
 import { shrink } from "./shrink.ts";
 
 function outcome(difference: string | null): Promise<Outcome> {
-  return Promise.resolve({ difference, methodCount: 0, stepCount: 0, said: new Map() });
+  return Promise.resolve({
+    difference,
+    methodCount: 0,
+    stepCount: 0,
+    isLeftOpen: false,
+    said: new Map(),
+  });
 }
 
 /** Differs when it holds a purge and, in a later step, a get. */
