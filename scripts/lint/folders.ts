@@ -61,6 +61,7 @@ export const FOLDERS: Readonly<Record<string, readonly Folder[]>> = {
       "delivery.ts",
       "dispatch.ts",
       "expiry_sweeps.ts",
+      "get_head.ts",
       "header_size.ts",
       "home.ts",
       "put_apart.ts",

@@ -37,11 +37,6 @@ export const KEPT: readonly Kept[] = [
     why: "One of four outcomes. The session looks for the other three.",
   },
   {
-    path: "src/broker/queue/queue.ts",
-    names: ["GET_MESSAGE"],
-    why: "The same, at the door of its folder.",
-  },
-  {
     path: "src/broker/retry/lookup.ts",
     names: ["*"],
     why: "Finds a delayed message by its name, for operations on single messages.",

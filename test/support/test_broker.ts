@@ -14,7 +14,8 @@ import type { Consumer, ConsumerChannel } from "../../src/broker/queue/consumer.
 import type { Delivery } from "../../src/broker/queue/delivery.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../src/broker/limits.ts";
 import { PUBLISH_LOGGED, Publisher } from "../../src/broker/publish/publisher.ts";
-import { GET_MESSAGE, type Queue } from "../../src/broker/queue/queue.ts";
+import { GET_MESSAGE } from "../../src/broker/queue/get_head.ts";
+import type { Queue } from "../../src/broker/queue/queue.ts";
 import { Unacked } from "../../src/broker/queue/unacked.ts";
 import { Users } from "../../src/broker/access/users.ts";
 import type { VHost } from "../../src/broker/topology/vhost.ts";

@@ -27,8 +27,6 @@ import { IdleEnd } from "./idle_end.ts";
 import { ReadyMessages } from "./ready_messages.ts";
 import { Settlement } from "./settlement.ts";
 
-export { GET_EMPTY, GET_MESSAGE, GET_PENDING, GET_TOO_LARGE } from "./get_head.ts";
-
 /** One queue of a vhost. */
 export class Queue {
   readonly broker: QueueBroker;

@@ -6,15 +6,9 @@ import { assert } from "../../lib/assert.ts";
 import type { Consumer } from "./consumer.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Queue } from "./queue.ts";
-import { CAUSE_NACK, CAUSE_REJECT } from "../retry/rules.ts";
 import { SETTLED_AS_ACKED, SETTLED_AS_RETURNED, type SettleRun } from "./settle_run.ts";
 
 const CAPACITY_MIN = 16;
-
-/** `basic.reject`. */
-export const REJECT: number = CAUSE_REJECT;
-/** `basic.nack`. */
-export const NACK: number = CAUSE_NACK;
 
 /** Unacked deliveries of one channel. */
 export class Unacked {
@@ -70,7 +64,7 @@ export class Unacked {
   }
 
   /**
-   * Rejects a tag, or all up to it, for {@link REJECT} or {@link NACK}. Returns false when the tag is
+   * Rejects a tag, or all up to it, for CAUSE_REJECT or CAUSE_NACK. Returns false when the tag is
    * unknown.
    */
   reject(tag: number, multiple: boolean, requeue: boolean, cause: number): boolean {

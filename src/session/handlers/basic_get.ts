@@ -8,7 +8,7 @@ import { BASIC_GET, decodeBasicGet, writeBasicGetEmpty } from "../../amqp/method
 import { PRECONDITION_FAILED } from "../../amqp/reply_code.ts";
 import type { Delivery } from "../../broker/queue/delivery.ts";
 import { describe } from "../../broker/names.ts";
-import { GET_EMPTY, GET_PENDING, GET_TOO_LARGE } from "../../broker/queue/queue.ts";
+import { GET_EMPTY, GET_PENDING, GET_TOO_LARGE } from "../../broker/queue/get_head.ts";
 import type { Channel } from "../channel.ts";
 import { writeGetOk } from "../message_writer.ts";
 import { waitForRead } from "../store_wait.ts";

@@ -9,7 +9,7 @@ import {
   SETTLED_AS_REJECTED,
   SETTLED_AS_RETURNED,
 } from "../../broker/queue/settle_run.ts";
-import { NACK, REJECT } from "../../broker/queue/unacked.ts";
+import { CAUSE_NACK, CAUSE_REJECT } from "../../broker/retry/rules.ts";
 import type { Channel } from "../channel.ts";
 import { SETTLE_ACK, SETTLE_NACK, SETTLE_REJECT } from "../tx.ts";
 import { argumentsStart } from "./arguments.ts";
@@ -20,7 +20,9 @@ export function handleAck(channel: Channel, frame: FrameParser): void {
   args.readAck(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   if (channel.tx !== null) return hold(channel, SETTLE_ACK);
   const { unacked, context } = channel;
-  if (args.multiple && isLong(channel)) return settleInPieces(channel, SETTLED_AS_ACKED, REJECT);
+  if (args.multiple && isLong(channel)) {
+    return settleInPieces(channel, SETTLED_AS_ACKED, CAUSE_REJECT);
+  }
   const before = unacked.count;
   context.zone.isBroker = true;
   const isKnown = unacked.ack(args.deliveryTag, args.multiple);
@@ -35,7 +37,7 @@ export function handleReject(channel: Channel, frame: FrameParser): void {
   const args = channel.context.settleArguments;
   args.readReject(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   if (channel.tx !== null) hold(channel, SETTLE_REJECT);
-  else reject(channel, REJECT);
+  else reject(channel, CAUSE_REJECT);
 }
 
 /** basic.nack */
@@ -43,7 +45,7 @@ export function handleNack(channel: Channel, frame: FrameParser): void {
   const args = channel.context.settleArguments;
   args.readNack(frame.buffer, argumentsStart(frame), frame.payloadEnd);
   if (channel.tx !== null) hold(channel, SETTLE_NACK);
-  else reject(channel, NACK);
+  else reject(channel, CAUSE_NACK);
 }
 
 function reject(channel: Channel, cause: number): void {

@@ -22,7 +22,7 @@ import {
   PUBLISH_OVERFLOWED,
   PUBLISH_REFUSED,
 } from "../../broker/publish/publisher.ts";
-import { NACK, REJECT } from "../../broker/queue/unacked.ts";
+import { CAUSE_NACK, CAUSE_REJECT } from "../../broker/retry/rules.ts";
 import type { Channel } from "../channel.ts";
 import { publishNow } from "../publishing.ts";
 import { waitForBatch } from "../store_wait.ts";
@@ -118,7 +118,7 @@ function settle(channel: Channel, settlement: HeldSettlement): void {
   context.zone.run(() => {
     for (const tag of tags) {
       if (kind === SETTLE_ACK) unacked.ack(tag, false);
-      else unacked.reject(tag, false, requeue, kind === SETTLE_REJECT ? REJECT : NACK);
+      else unacked.reject(tag, false, requeue, kind === SETTLE_REJECT ? CAUSE_REJECT : CAUSE_NACK);
     }
   });
   if (kind === SETTLE_ACK) metrics.acked += tags.length;

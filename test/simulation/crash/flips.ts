@@ -4,7 +4,8 @@
 // which the bits lie, by touched.ts.
 
 import { restoreBroker } from "../../../src/broker/recovery.ts";
-import { GET_MESSAGE, type Queue } from "../../../src/broker/queue/queue.ts";
+import { GET_MESSAGE } from "../../../src/broker/queue/get_head.ts";
+import type { Queue } from "../../../src/broker/queue/queue.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
 import type { Damage } from "../../../src/store/log/batch_scan.ts";
 import { checkStore } from "../../../src/store/recovery/folder_check.ts";

@@ -8,9 +8,9 @@ import {
   PUBLISH_REFUSED,
   PUBLISH_ROUTED,
 } from "../../../src/broker/publish/publisher.ts";
-import { GET_MESSAGE, GET_PENDING, type Queue } from "../../../src/broker/queue/queue.ts";
-import { CAUSE_RECOVER } from "../../../src/broker/retry/rules.ts";
-import { NACK, REJECT } from "../../../src/broker/queue/unacked.ts";
+import { GET_MESSAGE, GET_PENDING } from "../../../src/broker/queue/get_head.ts";
+import type { Queue } from "../../../src/broker/queue/queue.ts";
+import { CAUSE_NACK, CAUSE_RECOVER, CAUSE_REJECT } from "../../../src/broker/retry/rules.ts";
 import { EMPTY_TABLE } from "../../../src/amqp/field_value.ts";
 import { table } from "../../support/test_broker.ts";
 import type { SimChannel } from "./channel.ts";
@@ -176,9 +176,9 @@ export class Workload {
         watch.rejecting.add(key);
         if (isKept) this.#node.rejects.push({ key, queueId: queue.id, batch });
       }
-      channel.unacked.reject(tag, multiple, false, REJECT);
+      channel.unacked.reject(tag, multiple, false, CAUSE_REJECT);
     } else {
-      channel.unacked.reject(tag, multiple, true, how === "retry" ? REJECT : NACK);
+      channel.unacked.reject(tag, multiple, true, how === "retry" ? CAUSE_REJECT : CAUSE_NACK);
     }
   }
 

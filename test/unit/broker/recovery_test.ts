@@ -2,7 +2,7 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { restoreBroker, type RestoredCounts, RestoreError } from "../../../src/broker/recovery.ts";
-import { REJECT } from "../../../src/broker/queue/unacked.ts";
+import { CAUSE_REJECT } from "../../../src/broker/retry/rules.ts";
 import type { DefinitionKind, KeepingStore } from "../../../src/store/port.ts";
 import { DiskNode, PERSISTENT } from "../../support/disk_node.ts";
 import { openStore } from "../../support/disk_store.ts";
@@ -22,7 +22,7 @@ Deno.test("restoreBroker() counts what is ready, what was out as well, and what 
   for (const body of ["1", "2", "3", "4"]) node.t.publish("q", body, PERSISTENT);
   node.settle();
   for (let i = 0; i < 3; i++) node.get("q", channel);
-  channel.unacked.reject(2, true, true, REJECT);
+  channel.unacked.reject(2, true, true, CAUSE_REJECT);
   node.settle(2);
   assertEquals(countsAfter(node), { queues: 2, ready: 2, delayed: 2, dying: 0, missing: 0 });
 });

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { restoreBroker } from "../../../src/broker/recovery.ts";
-import { REJECT } from "../../../src/broker/queue/unacked.ts";
+import { CAUSE_REJECT } from "../../../src/broker/retry/rules.ts";
 import { Prng } from "../../../src/lib/prng.ts";
 import type { FileStore } from "../../../src/store/file_store.ts";
 import { StoreFormatError } from "../../../src/store/folder/manifest.ts";
@@ -112,7 +112,7 @@ Deno.test("FileStore keeps delays with their remaining time, and their counts", 
   node.t.consume(queue, channel);
   node.t.publish("q", "m", PERSISTENT);
   settle(node);
-  channel.unacked.reject(1, false, true, REJECT);
+  channel.unacked.reject(1, false, true, CAUSE_REJECT);
   settle(node);
   node.t.turn(400);
   const next = crash(node);
@@ -135,7 +135,7 @@ Deno.test("FileStore keeps requeued messages at their place, with their counts",
   const channel = new TestChannel();
   for (const body of ["1", "2", "3"]) node.t.publish("q", body, PERSISTENT);
   for (let i = 0; i < 2; i++) node.t.get(queue, channel);
-  channel.unacked.reject(1, false, true, REJECT);
+  channel.unacked.reject(1, false, true, CAUSE_REJECT);
   channel.unacked.ack(2, false);
   settle(node);
   const next = crash(node);
@@ -150,7 +150,7 @@ Deno.test("FileStore moves a dead letter in one piece", () => {
   const channel = new TestChannel();
   node.t.publish("q", "m", PERSISTENT);
   node.t.get(queue, channel);
-  channel.unacked.reject(1, false, false, REJECT);
+  channel.unacked.reject(1, false, false, CAUSE_REJECT);
   settle(node);
   const next = crash(node);
   assertEquals(allBodies(next, "q"), []);
@@ -265,8 +265,8 @@ Deno.test("a reject while no log file takes writes requeues at once, and counts"
   // The batch that says what is out fails.
   settle(node);
   assert(node.store.isReadOnly);
-  channel.unacked.reject(1, false, true, REJECT);
-  channel.unacked.reject(2, false, true, REJECT);
+  channel.unacked.reject(1, false, true, CAUSE_REJECT);
+  channel.unacked.reject(2, false, true, CAUSE_REJECT);
   assertEquals([queue.readyCount, queue.delayedCount], [2, 0]);
   assertEquals(node.t.broker.metrics.retryStoreFailures, 2);
   node.disk.quotaBytes = Infinity;

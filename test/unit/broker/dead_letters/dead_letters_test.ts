@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { type FieldTable, type FieldValue, textField } from "../../../../src/amqp/field_value.ts";
 import type { Properties } from "../../../../src/amqp/properties.ts";
-import { REJECT } from "../../../../src/broker/queue/unacked.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { type Plain, type Seen, TestBroker, TestChannel } from "../../../support/test_broker.ts";
 
 function deadLetterTo(exchange: string, key?: string): Plain {
@@ -38,7 +38,7 @@ function plain(table: FieldTable): Record<string, unknown> {
 function reject(t: TestBroker, name: string): void {
   const channel = new TestChannel();
   const seen = t.get(t.vhost.queues.get(name)!, channel)!;
-  channel.unacked.reject(seen.tag, false, false, REJECT);
+  channel.unacked.reject(seen.tag, false, false, CAUSE_REJECT);
   t.turn();
 }
 
@@ -122,7 +122,7 @@ Deno.test("the wait-and-retry pattern goes round until a consumer stops it by th
     const seen = t.get(t.vhost.queues.get("work")!, channel)!;
     const counts = attempt === 1 ? [] : deaths(seen).map((death) => plain(death).count);
     assertEquals(counts, attempt === 1 ? [] : [attempt - 1, attempt - 1]);
-    channel.unacked.reject(seen.tag, false, false, REJECT);
+    channel.unacked.reject(seen.tag, false, false, CAUSE_REJECT);
     t.turn();
     t.turn(999);
     assertEquals(t.vhost.queues.get("work")!.readyCount, 0);

@@ -8,8 +8,9 @@ import { textField } from "../../../../src/amqp/field_value.ts";
 import { writeProperties } from "../../../../src/amqp/properties.ts";
 import type { Consumer } from "../../../../src/broker/queue/consumer.ts";
 import { setAsideCount } from "../../../../src/broker/queue/put_apart.ts";
-import { GET_MESSAGE, GET_TOO_LARGE, type Queue } from "../../../../src/broker/queue/queue.ts";
-import { NACK } from "../../../../src/broker/queue/unacked.ts";
+import { GET_MESSAGE, GET_TOO_LARGE } from "../../../../src/broker/queue/get_head.ts";
+import type { Queue } from "../../../../src/broker/queue/queue.ts";
+import { CAUSE_NACK } from "../../../../src/broker/retry/rules.ts";
 import { ByteWriter } from "../../../../src/lib/byte_writer.ts";
 import { IS_ON_DISK } from "../../../support/chosen_store.ts";
 import { type Seen, TestBroker, TestChannel } from "../../../support/test_broker.ts";
@@ -94,14 +95,14 @@ class Model {
       this.queue.cancel(client.consumer);
       this.clients.splice(this.clients.indexOf(client), 1);
       for (const { body } of client.out) this.ready.add(Number(body));
-      client.channel.unacked.requeueAll(NACK, true);
+      client.channel.unacked.requeueAll(CAUSE_NACK, true);
     }
     const oldest = client.out[0];
     if (oldest === undefined) return;
     if (kind === "ack") client.channel.unacked.ack(oldest.tag, false);
     else if (kind === "requeue") {
       this.ready.add(Number(oldest.body));
-      client.channel.unacked.reject(oldest.tag, false, true, NACK);
+      client.channel.unacked.reject(oldest.tag, false, true, CAUSE_NACK);
     } else return;
     client.out.shift();
   }

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import type { Queue } from "../../../../src/broker/queue/queue.ts";
-import { GET_PENDING } from "../../../../src/broker/queue/queue.ts";
+import { GET_PENDING } from "../../../../src/broker/queue/get_head.ts";
 import { SlowStore } from "../../../support/slow_store.ts";
 import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
 

@@ -3,8 +3,7 @@
 
 import { assertEquals } from "@std/assert";
 import { longField } from "../../../../src/amqp/field_value.ts";
-import { CAUSE_CLOSE } from "../../../../src/broker/retry/rules.ts";
-import { NACK, REJECT } from "../../../../src/broker/queue/unacked.ts";
+import { CAUSE_CLOSE, CAUSE_NACK, CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { DiskNode, PERSISTENT } from "../../../support/disk_node.ts";
 import { type Plain, TestChannel } from "../../../support/test_broker.ts";
 
@@ -40,7 +39,7 @@ const CASES: Case[] = [
 
 function giveBack(channel: TestChannel, tag: number, how: Return): void {
   if (how === "close") channel.unacked.requeueAll(CAUSE_CLOSE, true);
-  else channel.unacked.reject(tag, false, true, how === "reject" ? REJECT : NACK);
+  else channel.unacked.reject(tag, false, true, how === "reject" ? CAUSE_REJECT : CAUSE_NACK);
 }
 
 /** Delivers a message once for each return; the header of its last delivery, and the node. */
@@ -103,7 +102,7 @@ for (const restarts of [false, true]) {
         const channel = new TestChannel();
         const seen = node.get("q", channel)!;
         node.settle(1, expires ? TTL_MS : 0);
-        channel.unacked.reject(seen.tag, false, expires, REJECT);
+        channel.unacked.reject(seen.tag, false, expires, CAUSE_REJECT);
         assertDead(node, expires ? "expired" : "rejected", seen.deliveryCount, one);
       }
     }
@@ -117,7 +116,7 @@ Deno.test("a message over its limit after unspent deliveries is dead with the co
   node.t.queue("q", { ...args, "x-delivery-limit": 1 }, DURABLE);
   node.t.publish("q", "m", PERSISTENT);
   const counts: number[] = [];
-  for (const cause of [NACK, REJECT, NACK, NACK, REJECT]) {
+  for (const cause of [CAUSE_NACK, CAUSE_REJECT, CAUSE_NACK, CAUSE_NACK, CAUSE_REJECT]) {
     node.settle(1, 10);
     const channel = new TestChannel();
     const seen = node.get("q", channel)!;

@@ -2,8 +2,12 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { PUBLISH_OVERFLOWED, PUBLISH_ROUTED } from "../../../../src/broker/publish/publisher.ts";
-import { CAUSE_CLOSE, CAUSE_RECOVER } from "../../../../src/broker/retry/rules.ts";
-import { NACK, REJECT } from "../../../../src/broker/queue/unacked.ts";
+import {
+  CAUSE_CLOSE,
+  CAUSE_NACK,
+  CAUSE_RECOVER,
+  CAUSE_REJECT,
+} from "../../../../src/broker/retry/rules.ts";
 import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
 
 function bodies(channel: TestChannel): string[] {
@@ -75,7 +79,7 @@ Deno.test("Queue puts requeued messages back where they were, marked redelivered
   t.turn();
   queue.cancel(consumer);
   assertEquals(bodies(channel), ["1", "2", "3"]);
-  channel.unacked.reject(2, false, true, REJECT);
+  channel.unacked.reject(2, false, true, CAUSE_REJECT);
   channel.unacked.requeueAll(CAUSE_CLOSE, true);
   const got = [];
   for (let seen = t.get(queue, channel); seen !== null; seen = t.get(queue, channel)) {
@@ -204,7 +208,7 @@ Deno.test("Queue ends after x-expires without use; consumers and delayed message
   t.publish("q", "1");
   t.turn(3000);
   assertEquals(queue.isDeleted, false);
-  channel.unacked.reject(1, false, true, REJECT);
+  channel.unacked.reject(1, false, true, CAUSE_REJECT);
   queue.cancel(consumer);
   t.turn(4999);
   assertEquals([queue.isDeleted, queue.delayedCount], [false, 1]);
@@ -235,7 +239,7 @@ for (const end of ["purged", "over"]) {
     const channel = new TestChannel();
     t.publish("q", "1");
     t.get(queue, channel);
-    channel.unacked.reject(1, false, true, REJECT);
+    channel.unacked.reject(1, false, true, CAUSE_REJECT);
     for (let step = 0; step < 29; step++) t.turn(100);
     assertEquals(queue.purge(), end === "over" ? 0 : 1);
     t.turn(999);
@@ -255,7 +259,7 @@ Deno.test("Queue tells its consumers when it is deleted and drops what is out at
   t.turn();
   assertEquals(t.vhost.deleteQueue("q", { ifUnused: false, ifEmpty: false }, t.owner), 1);
   assertEquals(channel.cancelledTags, ["x"]);
-  assertEquals(channel.unacked.reject(1, false, true, NACK), true);
+  assertEquals(channel.unacked.reject(1, false, true, CAUSE_NACK), true);
   t.turn();
   assertEquals(t.broker.store.liveMessageCount, 0);
 });
@@ -316,8 +320,8 @@ Deno.test("Queue and node count what was rejected, made and deleted", () => {
   t.consume(queue, channel);
   for (const body of ["1", "2"]) t.publish("q", body);
   t.turn();
-  channel.unacked.reject(1, false, true, NACK);
-  channel.unacked.reject(2, false, false, REJECT);
+  channel.unacked.reject(1, false, true, CAUSE_NACK);
+  channel.unacked.reject(2, false, false, CAUSE_REJECT);
   assertEquals(queue.stats.reject, 2);
   t.vhost.deleteQueue("q", { ifUnused: false, ifEmpty: false }, t.owner);
   assertEquals([t.broker.metrics.queuesCreated, t.broker.metrics.queuesDeleted], [1, 1]);

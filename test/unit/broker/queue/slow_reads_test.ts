@@ -1,8 +1,8 @@
 // Reads are effects: the broker over a store that answers in a later turn.
 
 import { assertEquals, assertGreater } from "@std/assert";
-import { GET_MESSAGE, GET_PENDING } from "../../../../src/broker/queue/queue.ts";
-import { REJECT } from "../../../../src/broker/queue/unacked.ts";
+import { GET_MESSAGE, GET_PENDING } from "../../../../src/broker/queue/get_head.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { SlowStore } from "../../../support/slow_store.ts";
 import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
 
@@ -73,7 +73,7 @@ Deno.test("retries work over slow reads: in, delayed, back and dead", () => {
   for (let step = 0; step < 30 && dead.readyCount === 0; step++) {
     store.finishReads();
     t.turn(step === 0 ? 0 : 50);
-    for (const seen of channel.drain()) channel.unacked.reject(seen.tag, false, true, REJECT);
+    for (const seen of channel.drain()) channel.unacked.reject(seen.tag, false, true, CAUSE_REJECT);
   }
   assertEquals([dead.readyCount, queue.readyCount, queue.delayedCount], [1, 0, 0]);
   assertGreater(store.readCount, 0);

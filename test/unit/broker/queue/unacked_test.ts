@@ -2,8 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { CAUSE_CLOSE, CAUSE_RECOVER } from "../../../../src/broker/retry/rules.ts";
-import { NACK } from "../../../../src/broker/queue/unacked.ts";
+import { CAUSE_CLOSE, CAUSE_NACK, CAUSE_RECOVER } from "../../../../src/broker/retry/rules.ts";
 import { TestBroker, TestChannel } from "../../../support/test_broker.ts";
 
 type Step =
@@ -89,7 +88,7 @@ class Comparison {
     const known = kind === "ack"
       ? unacked.ack(tag, multiple)
       : kind === "nack"
-      ? unacked.reject(tag, multiple, true, NACK)
+      ? unacked.reject(tag, multiple, true, CAUSE_NACK)
       : unacked.holdForTx(tag, multiple, held);
     assertEquals(known, meant !== null);
     if (meant === null) return;

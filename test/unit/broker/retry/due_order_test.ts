@@ -3,7 +3,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { Queue } from "../../../../src/broker/queue/queue.ts";
-import { REJECT } from "../../../../src/broker/queue/unacked.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { DiskNode, PERSISTENT } from "../../../support/disk_node.ts";
 import { type Plain, type Seen, TestBroker, TestChannel } from "../../../support/test_broker.ts";
 
@@ -17,7 +17,7 @@ function publish(t: TestBroker, count: number): void {
 function rejectAll(t: TestBroker, queue: Queue, numbers: readonly number[]): void {
   const channel = new TestChannel();
   for (const _ of numbers) t.get(queue, channel);
-  for (const number of numbers) channel.unacked.reject(number + 1, false, true, REJECT);
+  for (const number of numbers) channel.unacked.reject(number + 1, false, true, CAUSE_REJECT);
 }
 
 /** Takes everything out with what `get` does. */
@@ -54,7 +54,7 @@ Deno.test("equal due times of before and after a restart come back in the order 
   const next = node.restart();
   const channel = new TestChannel();
   for (let count = 0; count < 3; count++) next.get("q", channel);
-  for (const tag of [3, 1, 2]) channel.unacked.reject(tag, false, true, REJECT);
+  for (const tag of [3, 1, 2]) channel.unacked.reject(tag, false, true, CAUSE_REJECT);
   next.settle(1, 1000);
   next.settle();
   assertEquals(takeAll((channel) => next.get("q", channel)), [2, 1, 0, 5, 3, 4]);

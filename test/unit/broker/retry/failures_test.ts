@@ -2,7 +2,7 @@
 // requeued at once with its count, and the next reject is delayed again.
 
 import { assert, assertEquals, assertGreater } from "@std/assert";
-import { REJECT } from "../../../../src/broker/queue/unacked.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { DiskNode, PERSISTENT } from "../../../support/disk_node.ts";
 import { type Plain, TestChannel } from "../../../support/test_broker.ts";
 
@@ -24,7 +24,7 @@ function delivered(count: number, args: Plain = RETRY): { node: DiskNode; channe
 }
 
 function rejectAll(channel: TestChannel, lastTag: number): void {
-  channel.unacked.reject(lastTag, true, true, REJECT);
+  channel.unacked.reject(lastTag, true, true, CAUSE_REJECT);
 }
 
 function refuseWrite(node: DiskNode): void {
@@ -90,11 +90,11 @@ Deno.test("a node killed after it requeued at once brings the message back ready
 
 Deno.test("delays that are safe stay what they are when a later batch fails", () => {
   const { node, channel } = delivered(2);
-  channel.unacked.reject(1, false, true, REJECT);
+  channel.unacked.reject(1, false, true, CAUSE_REJECT);
   node.settle(2, 1000);
   const { nextDueMs } = node.queue("q").retries!.delayed;
   refuseWrite(node);
-  channel.unacked.reject(2, false, true, REJECT);
+  channel.unacked.reject(2, false, true, CAUSE_REJECT);
   node.t.turn();
   assertEquals(counts(node), [1, 1, 1]);
   assertEquals(node.queue("q").retries!.delayed.nextDueMs, nextDueMs);
@@ -102,9 +102,9 @@ Deno.test("delays that are safe stay what they are when a later batch fails", ()
 
 Deno.test("a failed sync without a fresh file requeues what was delayed in unsafe batches", () => {
   const { node, channel } = delivered(3);
-  channel.unacked.reject(1, false, true, REJECT);
+  channel.unacked.reject(1, false, true, CAUSE_REJECT);
   node.t.turn();
-  channel.unacked.reject(2, false, true, REJECT);
+  channel.unacked.reject(2, false, true, CAUSE_REJECT);
   node.t.turn();
   assertEquals(counts(node), [0, 2, 0]);
   node.disk.failNext("sync", "EIO", "log-");
@@ -187,7 +187,7 @@ Deno.test("a consumer that rejects everything while no file is to be had fills n
   for (let round = 0; round < 20; round++) {
     node.t.turn();
     takeAll(node, channel);
-    channel.unacked.reject(0, true, true, REJECT);
+    channel.unacked.reject(0, true, true, CAUSE_REJECT);
   }
   assertGreater(node.t.broker.metrics.retryStoreFailures, 300);
   assertEquals(node.logs.filter((line) => line === LINE).length, 1);

@@ -2,8 +2,12 @@
 
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import type { Queue } from "../../../../src/broker/queue/queue.ts";
-import { CAUSE_CLOSE, CAUSE_RECOVER } from "../../../../src/broker/retry/rules.ts";
-import { NACK, REJECT } from "../../../../src/broker/queue/unacked.ts";
+import {
+  CAUSE_CLOSE,
+  CAUSE_NACK,
+  CAUSE_RECOVER,
+  CAUSE_REJECT,
+} from "../../../../src/broker/retry/rules.ts";
 import { longField } from "../../../../src/amqp/field_value.ts";
 import { type Plain, TestBroker, TestChannel } from "../../../support/test_broker.ts";
 
@@ -55,7 +59,7 @@ Deno.test("a rejected message comes back after 500, 1000, 2000, 4000 and 8000 ms
     "x-delayed-retry-max": 30000,
   });
   s.t.publish("q", "hello");
-  assertEquals(delaysUntilDead(s, REJECT), [500, 1000, 2000, 4000, 8000]);
+  assertEquals(delaysUntilDead(s, CAUSE_REJECT), [500, 1000, 2000, 4000, 8000]);
   const seen = s.t.get(s.dead, s.channel)!;
   assertEquals(seen.body, "hello");
   assertEquals(seen.properties.headers?.get("x-delivery-count"), longField(5));
@@ -84,7 +88,7 @@ Deno.test("growth is linear without a multiplier, constant with 1, clamped by ma
   for (const [args, expected] of cases) {
     const s = scene(args);
     s.t.publish("q", "m");
-    assertEquals(delaysUntilDead(s, NACK), expected);
+    assertEquals(delaysUntilDead(s, CAUSE_NACK), expected);
   }
 });
 
@@ -92,19 +96,19 @@ Deno.test("an explicit list of delays is followed and its last entry repeats", (
   const delays = { tag: "A" as const, value: [longField(10), longField(30), longField(20)] };
   const s = scene({ "x-delivery-limit": 5, "x-delayed-retry-delays": delays });
   s.t.publish("q", "m");
-  assertEquals(delaysUntilDead(s, REJECT), [10, 30, 20, 20, 20]);
+  assertEquals(delaysUntilDead(s, CAUSE_REJECT), [10, 30, 20, 20, 20]);
 });
 
 Deno.test("the default limit is 20: 21 deliveries", () => {
   const s = scene({ "x-delayed-retry-min": 1, "x-delayed-retry-multiplier": 1 });
   s.t.publish("q", "m");
-  assertEquals(delaysUntilDead(s, REJECT).length, 20);
+  assertEquals(delaysUntilDead(s, CAUSE_REJECT).length, 20);
 });
 
 Deno.test("limit 0 gives one delivery", () => {
   const s = scene({ "x-delayed-retry-min": 1, "x-delivery-limit": 0 });
   s.t.publish("q", "m");
-  assertEquals(delaysUntilDead(s, REJECT), []);
+  assertEquals(delaysUntilDead(s, CAUSE_REJECT), []);
   assertEquals(s.t.get(s.dead, s.channel)!.properties.headers?.has("x-delivery-count"), false);
 });
 
@@ -115,7 +119,7 @@ Deno.test("without a dead-letter exchange the message is dropped after the limit
   t.consume(queue, channel);
   t.publish("q", "m");
   t.turn();
-  channel.unacked.reject(1, false, true, REJECT);
+  channel.unacked.reject(1, false, true, CAUSE_REJECT);
   t.turn();
   assertEquals(t.broker.store.liveMessageCount, 0);
 });
@@ -129,7 +133,7 @@ Deno.test("jitter takes up to its percentage off, never a millisecond more", () 
     t.consume(queue, channel);
     t.publish("q", "m");
     t.turn();
-    channel.unacked.reject(1, false, true, REJECT);
+    channel.unacked.reject(1, false, true, CAUSE_REJECT);
     const delayMs = queue.retries!.delayed.nextDueMs - t.nowMs;
     assertAlmostEquals(delayMs, 900, 100);
     seen.add(delayMs);
@@ -142,7 +146,7 @@ Deno.test("every message of a multiple nack is delayed, in order", () => {
   for (const body of ["1", "2", "3"]) s.t.publish("q", body);
   s.t.turn();
   const last = s.channel.drain().at(-1)!;
-  s.channel.unacked.reject(last.tag, true, true, NACK);
+  s.channel.unacked.reject(last.tag, true, true, CAUSE_NACK);
   assertEquals([s.queue.delayedCount, s.queue.readyCount, s.queue.unackedCount], [3, 0, 0]);
   s.t.turn(100);
   assertEquals(s.channel.drain().map((seen) => seen.body + seen.deliveryCount), ["11", "21", "31"]);
@@ -152,7 +156,7 @@ Deno.test("requeue=false never retries: dead-lettered as rejected", () => {
   const s = scene({ "x-delayed-retry-min": 100 });
   s.t.publish("q", "m");
   s.t.turn();
-  s.channel.unacked.reject(1, false, false, REJECT);
+  s.channel.unacked.reject(1, false, false, CAUSE_REJECT);
   s.t.turn();
   const seen = s.t.get(s.dead, s.channel)!;
   assertEquals(seen.properties.headers?.get("x-first-death-reason"), {
@@ -185,15 +189,15 @@ Deno.test("limit + 1 deliveries whatever the mix of causes, and n counts them al
   const s = scene({ "x-delayed-retry-min": 100, "x-delivery-limit": 3 });
   s.t.publish("q", "m");
   s.t.turn();
-  s.channel.unacked.reject(1, false, true, REJECT);
+  s.channel.unacked.reject(1, false, true, CAUSE_REJECT);
   s.t.turn(100);
   s.channel.unacked.requeueAll(CAUSE_CLOSE, true);
   s.t.turn();
-  s.channel.unacked.reject(3, false, true, NACK);
+  s.channel.unacked.reject(3, false, true, CAUSE_NACK);
   assertEquals(s.queue.retries!.delayed.nextDueMs - s.t.nowMs, 300);
   s.t.turn(300);
   assertEquals(s.channel.drain().map((seen) => seen.deliveryCount), [0, 1, 2, 3]);
-  s.channel.unacked.reject(4, false, true, REJECT);
+  s.channel.unacked.reject(4, false, true, CAUSE_REJECT);
   s.t.turn();
   assertEquals([s.dead.readyCount, s.queue.delayedCount], [1, 0]);
 });
@@ -202,10 +206,10 @@ Deno.test("a queue with a delivery limit and no retry keeps the counter and requ
   const s = scene({ "x-delivery-limit": 1 });
   s.t.publish("q", "m");
   s.t.turn();
-  s.channel.unacked.reject(1, false, true, NACK);
+  s.channel.unacked.reject(1, false, true, CAUSE_NACK);
   s.t.turn();
   assertEquals(s.channel.drain().map((seen) => seen.deliveryCount), [0, 1]);
-  s.channel.unacked.reject(2, false, true, NACK);
+  s.channel.unacked.reject(2, false, true, CAUSE_NACK);
   s.t.turn();
   assertEquals(s.dead.readyCount, 1);
 });
@@ -214,7 +218,7 @@ Deno.test("time to live runs on total age, also in the middle of a delay", () =>
   const s = scene({ "x-delayed-retry-min": 500, "x-message-ttl": 300 });
   s.t.publish("q", "m");
   s.t.turn(100);
-  s.channel.unacked.reject(1, false, true, REJECT);
+  s.channel.unacked.reject(1, false, true, CAUSE_REJECT);
   s.t.turn(199);
   assertEquals([s.queue.delayedCount, s.dead.readyCount], [1, 0]);
   s.t.turn(1);
@@ -232,7 +236,7 @@ Deno.test("a message past its time when rejected expires, also when the limit is
   s.t.publish("q", "m");
   s.t.turn();
   s.t.turn(300);
-  s.channel.unacked.reject(1, false, true, REJECT);
+  s.channel.unacked.reject(1, false, true, CAUSE_REJECT);
   s.t.turn();
   const seen = s.t.get(s.dead, s.channel)!;
   assertEquals(seen.properties.headers?.get("x-first-death-reason"), {
@@ -251,7 +255,7 @@ Deno.test("a full reject-publish queue sends due messages round once more with t
   s.t.publish("q", "1");
   s.t.turn();
   s.channel.isOpen = false;
-  s.channel.unacked.reject(1, false, true, REJECT);
+  s.channel.unacked.reject(1, false, true, CAUSE_REJECT);
   s.t.publish("q", "2");
   s.t.turn(100);
   assertEquals([s.queue.delayedCount, s.queue.readyCount], [1, 1]);
@@ -270,7 +274,7 @@ Deno.test("with drop-head a due message goes to the tail and the head is dropped
   s.t.publish("q", "1");
   s.t.turn();
   s.channel.isOpen = false;
-  s.channel.unacked.reject(1, false, true, REJECT);
+  s.channel.unacked.reject(1, false, true, CAUSE_REJECT);
   s.t.publish("q", "2");
   s.t.turn(100);
   assertEquals(s.t.get(s.dead, s.channel)!.body, "2");
@@ -285,7 +289,7 @@ Deno.test("delayed messages do not count in length and are purged and deleted wi
   });
   s.t.publish("q", "1");
   s.t.turn();
-  s.channel.unacked.reject(1, false, true, REJECT);
+  s.channel.unacked.reject(1, false, true, CAUSE_REJECT);
   s.channel.isOpen = false;
   s.t.publish("q", "2");
   assertEquals([s.queue.readyCount, s.queue.delayedCount], [1, 1]);
@@ -299,7 +303,7 @@ Deno.test("over a limit of delayed messages the message is requeued at once and 
   s.t.publish("q", "1");
   s.t.publish("q", "2");
   s.t.turn();
-  s.channel.unacked.reject(0, true, true, NACK);
+  s.channel.unacked.reject(0, true, true, CAUSE_NACK);
   assertEquals([s.queue.delayedCount, s.queue.readyCount], [1, 1]);
   assertEquals(s.t.broker.metrics.retryOverLimit, 1);
 });
@@ -308,7 +312,7 @@ Deno.test("equal due times come back in the order of rejection, others by due ti
   const s = scene({ "x-delayed-retry-min": 100 });
   for (const body of ["1", "2", "3"]) s.t.publish("q", body);
   s.t.turn();
-  for (const tag of [3, 1, 2]) s.channel.unacked.reject(tag, false, true, REJECT);
+  for (const tag of [3, 1, 2]) s.channel.unacked.reject(tag, false, true, CAUSE_REJECT);
   s.channel.drain();
   s.t.turn(100);
   assertEquals(s.channel.drain().map((seen) => seen.body), ["3", "1", "2"]);
@@ -322,7 +326,7 @@ Deno.test("a return bypasses exchanges and keeps address, properties and arrival
   });
   s.t.turn();
   const [first] = s.channel.drain();
-  s.channel.unacked.reject(1, false, true, REJECT);
+  s.channel.unacked.reject(1, false, true, CAUSE_REJECT);
   s.t.turn(100);
   const [second] = s.channel.drain();
   assertEquals(second!.properties, first!.properties);
@@ -337,13 +341,14 @@ Deno.test("types of the RabbitMQ dialect delay and count by cause", () => {
     returned: [[0, 1], [1, 0], [0, 1], [0, 1]],
   };
   for (const [type, expected] of Object.entries(outcomes)) {
-    for (const cause of [REJECT, NACK, CAUSE_RECOVER, CAUSE_CLOSE]) {
+    for (const cause of [CAUSE_REJECT, CAUSE_NACK, CAUSE_RECOVER, CAUSE_CLOSE]) {
       const s = scene({ "x-delayed-retry-min": 100, "x-delayed-retry-type": type });
       s.t.publish("q", "m");
       s.t.turn();
       s.channel.drain();
-      if (cause === REJECT || cause === NACK) s.channel.unacked.reject(1, false, true, cause);
-      else s.channel.unacked.requeueAll(cause, true);
+      if (cause === CAUSE_REJECT || cause === CAUSE_NACK) {
+        s.channel.unacked.reject(1, false, true, cause);
+      } else s.channel.unacked.requeueAll(cause, true);
       const delayed = s.queue.delayedCount;
       s.t.turn(100);
       const [seen] = s.channel.drain();
@@ -360,7 +365,7 @@ Deno.test("with a type and no multiplier max defaults to min", () => {
     "x-delivery-limit": 3,
   });
   s.t.publish("q", "m");
-  assertEquals(delaysUntilDead(s, REJECT), [100, 100, 100]);
+  assertEquals(delaysUntilDead(s, CAUSE_REJECT), [100, 100, 100]);
 });
 
 Deno.test("a forged x-delivery-count is flagged for removal on queues that count only", () => {
@@ -385,7 +390,7 @@ Deno.test("a retry-enabled dead-letter queue starts a fresh budget", () => {
   t.publish("q", "m");
   for (const tag of [1, 2]) {
     t.turn();
-    channel.unacked.reject(tag, false, true, REJECT);
+    channel.unacked.reject(tag, false, true, CAUSE_REJECT);
   }
   t.turn();
   assertEquals(dead.get(t.broker.delivery), 1);
@@ -396,7 +401,7 @@ Deno.test("how late a message came back is measured from when it was due", () =>
   const s = scene({ "x-delayed-retry-min": 100 });
   s.t.publish("q", "m");
   s.t.turn();
-  s.channel.unacked.reject(s.channel.drain()[0]!.tag, false, true, REJECT);
+  s.channel.unacked.reject(s.channel.drain()[0]!.tag, false, true, CAUSE_REJECT);
   s.t.turn(130);
   const { retryLatenessSeconds } = s.t.broker.metrics;
   assertEquals(retryLatenessSeconds.count, 1);
@@ -409,7 +414,7 @@ Deno.test("a dead letter without a count has none to be taken away", () => {
   const queue = t.queue("q", DEAD);
   t.publish("q", "m");
   const channel = new TestChannel();
-  channel.unacked.reject(t.get(queue, channel)!.tag, false, false, REJECT);
+  channel.unacked.reject(t.get(queue, channel)!.tag, false, false, CAUSE_REJECT);
   t.turn();
   assertEquals(dead.get(t.broker.delivery), 1);
   assertEquals([t.broker.delivery.deliveryCount, t.broker.delivery.stripsDeliveryCount], [
@@ -423,7 +428,7 @@ Deno.test("a delivery limit on a queue without retries counts nothing as a retry
   s.t.publish("q", "x");
   s.t.turn();
   for (let i = 0; i < 2; i++) {
-    s.channel.unacked.reject(s.channel.drain()[0]!.tag, false, true, NACK);
+    s.channel.unacked.reject(s.channel.drain()[0]!.tag, false, true, CAUSE_NACK);
     s.t.turn();
   }
   const { metrics } = s.t.broker;

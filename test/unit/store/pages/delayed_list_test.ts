@@ -5,7 +5,7 @@ import { assert, assertEquals, assertGreater } from "@std/assert";
 import { parseRetryName, type RetryName } from "../../../../src/broker/retry/name.ts";
 import { RetryLookup } from "../../../../src/broker/retry/lookup.ts";
 import { SCAN_DONE } from "../../../../src/broker/retry/scan.ts";
-import { REJECT } from "../../../../src/broker/queue/unacked.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { emptyView } from "../../../../src/store/views.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 import { type Plain, TestChannel } from "../../../support/test_broker.ts";
@@ -26,7 +26,7 @@ function delay(node: PagedNode, count: number, first = 0): void {
     node.publish("q", at, 8);
     const channel = new TestChannel();
     for (let number = 0; number < 8; number++) node.get("q", channel);
-    channel.unacked.reject(0, true, true, REJECT);
+    channel.unacked.reject(0, true, true, CAUSE_REJECT);
     node.t.turn(1);
     node.settle();
   }
@@ -83,7 +83,7 @@ Deno.test("the list of delayed messages is in due order although some expire ear
     node.publish("q", at, 8, { deliveryMode: 2, ...expiration });
     const channel = new TestChannel();
     for (let number = 0; number < 8; number++) node.get("q", channel);
-    channel.unacked.reject(0, true, true, REJECT);
+    channel.unacked.reject(0, true, true, CAUSE_REJECT);
     node.t.turn(1);
     node.settle();
   }

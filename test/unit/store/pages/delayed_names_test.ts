@@ -1,7 +1,7 @@
 // What names a delayed message: the same from its reject until it is due, wherever it is meanwhile.
 
 import { assertEquals, assertGreater } from "@std/assert";
-import { REJECT } from "../../../../src/broker/queue/unacked.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 import { TestChannel } from "../../../support/test_broker.ts";
 import { listed } from "../support/delayed_list.ts";
@@ -23,7 +23,7 @@ Deno.test("a delayed message is named as before when it was in a page, and after
   for (let first = 8; first <= 408; first += 8) {
     const channel = new TestChannel();
     for (let number = 0; number < 8; number++) node.get("q", channel);
-    channel.unacked.reject(0, true, true, REJECT);
+    channel.unacked.reject(0, true, true, CAUSE_REJECT);
     seen.push(...(await idsIn(node)).filter((id) => !seen.includes(id)));
     node.publish("q", first, 8);
     node.t.turn(1);

@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import type { Queue } from "../../../../src/broker/queue/queue.ts";
-import { REJECT } from "../../../../src/broker/queue/unacked.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { longField } from "../../../../src/amqp/field_value.ts";
 import { checkStore } from "../../../../src/store/recovery/folder_check.ts";
 import { ReadOnlyFileSystem } from "../../../../src/store/read_only_file_system.ts";
@@ -39,7 +39,7 @@ function delay(
 function rejectAll(node: PagedNode, count: number, name = "q"): void {
   const channel = new TestChannel();
   const seen = range(0, count).map(() => node.get(name, channel)!);
-  for (const { tag } of seen) channel.unacked.reject(tag, false, true, REJECT);
+  for (const { tag } of seen) channel.unacked.reject(tag, false, true, CAUSE_REJECT);
   node.settle();
 }
 
@@ -177,7 +177,7 @@ Deno.test("FileStore does not page delays out that the disk has not taken yet", 
   const channel = new TestChannel();
   for (let number = 0; number < 400; number++) node.get("q", channel);
   node.settle();
-  channel.unacked.reject(0, true, true, REJECT);
+  channel.unacked.reject(0, true, true, CAUSE_REJECT);
   // Nothing is safe before the disk says so.
   for (let turns = 0; turns < 20; turns++) node.t.turn(100);
   assertEquals(inPages(queue), 0);
@@ -233,7 +233,7 @@ Deno.test("FileStore counts no page of delayed messages that were purged while i
   node.publish("q", 80, 200);
   const channel = new TestChannel();
   for (let number = 0; number < 200; number++) node.get("q", channel);
-  channel.unacked.reject(0, true, true, REJECT);
+  channel.unacked.reject(0, true, true, CAUSE_REJECT);
   node.t.turn();
   // The log is safe, and pages are being written.
   while (node.disk.finish() > 0) {

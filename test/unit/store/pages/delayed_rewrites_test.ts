@@ -2,7 +2,7 @@
 // one over a long time and there is hardly any memory.
 
 import { assertGreater, assertLess } from "@std/assert";
-import { REJECT } from "../../../../src/broker/queue/unacked.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { Prng } from "../../../../src/lib/prng.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 import { TestChannel } from "../../../support/test_broker.ts";
@@ -30,7 +30,7 @@ Deno.test("FileStore writes messages that wake one by one to few pages each", ()
     const channel = new TestChannel();
     for (let seen = node.get("q", channel); seen !== null; seen = node.get("q", channel)) {
       const isNew = seen.deliveryCount === 0;
-      if (isNew) channel.unacked.reject(seen.tag, false, true, REJECT);
+      if (isNew) channel.unacked.reject(seen.tag, false, true, CAUSE_REJECT);
       else channel.unacked.ack(seen.tag, false);
       if (isNew) rejected++;
     }

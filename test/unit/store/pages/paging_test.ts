@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertGreater, assertLess, assertThrows } from "@std/assert";
 import { ChannelError } from "../../../../src/amqp/errors.ts";
-import { REJECT } from "../../../../src/broker/queue/unacked.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { Prng } from "../../../../src/lib/prng.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 import { TestChannel } from "../../../support/test_broker.ts";
@@ -97,7 +97,7 @@ Deno.test("FileStore keeps what was read from a page and requeued, with its coun
   const channel = new TestChannel();
   const seen = range(0, 20).map(() => node.get("q", channel)!);
   assertEquals(seen.map(numberOf), range(500, 20));
-  for (const { tag } of seen) channel.unacked.reject(tag, false, true, REJECT);
+  for (const { tag } of seen) channel.unacked.reject(tag, false, true, CAUSE_REJECT);
   node.settle();
   node = node.crash();
   const again = new TestChannel();
@@ -293,7 +293,7 @@ Deno.test("FileStore gives up large transient bodies, wherever their messages ar
   assertEquals(seen.map(numberOf), range(0, 30));
   node.settle();
   assertLess(node.store.liveBytes, 80 * 1024);
-  for (const { tag } of seen) channel.unacked.reject(tag, false, true, REJECT);
+  for (const { tag } of seen) channel.unacked.reject(tag, false, true, CAUSE_REJECT);
   assertEquals(node.take("q", 100), range(0, 60));
   assertEquals(node.take("d", 100), range(0, 60));
   assertEquals([node.store.liveMessageCount, queue.readyBytes], [0, 0]);

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertLess, assertMatch, assertThrows } from "@std/assert";
 import { restoreBroker } from "../../../../src/broker/recovery.ts";
-import { REJECT } from "../../../../src/broker/queue/unacked.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { DiskError } from "../../../../src/store/file_system.ts";
 import { checkStore } from "../../../../src/store/recovery/folder_check.ts";
 import type { StoreSizes } from "../../../../src/store/folder/sizes.ts";
@@ -47,7 +47,7 @@ function filledDisk(sizes: Partial<StoreSizes> = {}): MemoryDisk {
   for (const body of ["one", "two", "three"]) t.publish("work", body, PERSISTENT);
   const channel = new TestChannel();
   for (let i = 0; i < 2; i++) t.get(queue, channel);
-  channel.unacked.reject(1, false, true, REJECT);
+  channel.unacked.reject(1, false, true, CAUSE_REJECT);
   return end(node);
 }
 

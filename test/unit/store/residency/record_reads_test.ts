@@ -2,7 +2,7 @@
 // such a piece harms nobody else.
 
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { REJECT } from "../../../../src/broker/queue/unacked.ts";
+import { CAUSE_REJECT } from "../../../../src/broker/retry/rules.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 import { type Seen, TestChannel } from "../../../support/test_broker.ts";
 import { numberOf, PagedNode, PERSISTENT, range } from "../support/paged_node.ts";
@@ -71,7 +71,7 @@ Deno.test("RecordReads reads requeued messages in front along with the head", ()
   const { node, reads } = backlog(300, MIB);
   const channel = new TestChannel();
   const seen = range(0, 200).map(() => node.get("q", channel)!);
-  for (const { tag } of seen.toReversed()) channel.unacked.reject(tag, false, true, REJECT);
+  for (const { tag } of seen.toReversed()) channel.unacked.reject(tag, false, true, CAUSE_REJECT);
   node.settle();
   reads.count = 0;
   const again = new TestChannel();
