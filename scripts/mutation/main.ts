@@ -7,6 +7,7 @@
 //   --jobs=N     so many at the same time; 2 by default
 //   --near       only with the tests of the layer and of those above: without test/model, the
 //                simulations and the fuzzers, which take most of the time and notice a few more
+//   --choices    the values of constants that are choices (choices.ts) as well
 //   --out=FILE   one line of JSON for each mutant
 
 import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -17,6 +18,7 @@ import { Prng } from "../../src/lib/prng.ts";
 import { freshCopy } from "../lib/fresh_copy.ts";
 import { run } from "../lib/process.ts";
 import { denoCommand, ROOT } from "../lib/runtimes.ts";
+import { choicesOf } from "./choices.ts";
 import { applyMutant, findMutants, type Mutant } from "./mutants.ts";
 import { COMMON_STAGES, stagesOf } from "./stages.ts";
 
@@ -54,6 +56,7 @@ const { values, positionals } = parseArgs({
     seed: { type: "string", default: "1" },
     jobs: { type: "string", default: "2" },
     near: { type: "boolean", default: false },
+    choices: { type: "boolean", default: false },
     out: { type: "string" },
   },
 });
@@ -77,7 +80,9 @@ function mutantsOf(folder: string): Task[] {
       .map((name) => join(folder, name))
       .sort();
   return names.flatMap((file) =>
-    findMutants(readFileSync(join(ROOT, file), "utf8")).map((mutant) => ({ folder, file, mutant }))
+    findMutants(readFileSync(join(ROOT, file), "utf8"), choicesOf(file))
+      .filter(({ isChoice }) => values.choices || !isChoice)
+      .map((mutant) => ({ folder, file, mutant }))
   );
 }
 

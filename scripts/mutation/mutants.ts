@@ -14,7 +14,11 @@ export interface Mutant {
   readonly replacement: string;
   /** Line of the change, counted from 1. */
   readonly line: number;
+  /** Whether it changes a number in the value of a constant that is a choice (choices.ts). */
+  readonly isChoice: boolean;
 }
+
+type Found = Omit<Mutant, "isChoice">;
 
 /** A node of the syntax tree, as far as the search looks at it. */
 interface Node {
@@ -73,12 +77,33 @@ const NO_BEHAVIOUR = new Set([
 /** Calls whose arguments are for people, or that state what cannot be. */
 const NO_CALL = /^(?:assert\w*|fail|(?:this\.)?[#\w.]*logger\.log)$/;
 
-/** Every mutant of a source file, in the order of the text. */
-export function findMutants(source: string): Mutant[] {
-  const tree = parse(source, { sourceType: "module", plugins: ["typescript"] });
-  const found: Mutant[] = [];
-  visit(tree.program as unknown as Node, source, found);
-  return found.sort((a, b) => a.start - b.start || a.end - b.end);
+/**
+ * Every mutant of a source file, in the order of the text. `choices` names constants at its top level
+ * whose values are choices.
+ */
+export function findMutants(source: string, choices: readonly string[] = []): Mutant[] {
+  const { program } = parse(source, { sourceType: "module", plugins: ["typescript"] });
+  const found: Found[] = [];
+  visit(program as unknown as Node, source, found);
+  const values = valuesOf(program as unknown as Node, choices);
+  // An operator in such a value makes it a thousand times as large or small.
+  const isChoice = ({ start }: Found) =>
+    /^\d/.test(source.slice(start)) &&
+    values.some((value) => start >= value.start && start < value.end);
+  return found.map((one) => ({ ...one, isChoice: isChoice(one) }))
+    .sort((a, b) => a.start - b.start || a.end - b.end);
+}
+
+/** The values of constants at the top level. A name that is not there would hide nothing, and fails. */
+function valuesOf(program: Node, names: readonly string[]): Node[] {
+  const declarators = (program["body"] as Node[])
+    .map((node) => node.type === "ExportNamedDeclaration" ? node["declaration"] as Node : node)
+    .flatMap((node) => node?.type === "VariableDeclaration" ? node["declarations"] as Node[] : []);
+  return names.map((name) => {
+    const declarator = declarators.find(({ id }) => (id as { name?: string }).name === name);
+    if (declarator === undefined) throw new Error(`there is no constant ${name}`);
+    return declarator["init"] as Node;
+  });
 }
 
 /** The source with one mutant in it. */
@@ -86,7 +111,7 @@ export function applyMutant(source: string, mutant: Mutant): string {
   return source.slice(0, mutant.start) + mutant.replacement + source.slice(mutant.end);
 }
 
-function visit(node: Node, source: string, found: Mutant[]): void {
+function visit(node: Node, source: string, found: Found[]): void {
   if (NO_BEHAVIOUR.has(node.type)) return;
   if (node.type === "CallExpression" && NO_CALL.test(textOf(node["callee"], source))) return;
   collect(node, source, found);
@@ -106,7 +131,7 @@ function textOf(node: unknown, source: string): string {
   return isNode(node) ? source.slice(node.start, node.end) : "";
 }
 
-function collect(node: Node, source: string, found: Mutant[]): void {
+function collect(node: Node, source: string, found: Found[]): void {
   const add = (start: number, end: number, replacement: string): void => {
     found.push({ start, end, replacement, line: node.loc.start.line });
   };

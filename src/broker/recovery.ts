@@ -7,9 +7,6 @@ import type { PageOwner, PagePlace } from "../store/page.ts";
 import {
   type DeathCause,
   type DefinitionKind,
-  ENTRY_COUNT_MASK,
-  ENTRY_REDELIVERED,
-  ENTRY_UNSPENT,
   type KeepingStore,
   type KeptMessage,
   type QueueSink,
@@ -190,27 +187,13 @@ class RestoredQueue implements QueueSink {
   }
 
   ready(message: KeptMessage): void {
-    this.#queue.restore(message, this.#viewOf(message));
+    this.#queue.ready.restore(message, this.#viewOf(message));
     this.#counts.ready++;
   }
 
-  // One delivery of the message is spent, and the limit applies now.
   out(message: KeptMessage): void {
-    const { ref, position, entry } = message;
-    const queue = this.#queue;
-    const view = this.#viewOf(message);
-    const { nowMs, metrics } = this.#broker;
-    const spent = (entry & ENTRY_COUNT_MASK) + 1;
+    this.#queue.settlement.restored(message, this.#viewOf(message));
     this.#counts.ready++;
-    // As for any returned message, expiry is checked before the limit. Expired messages leave in a sweep.
-    if (spent > queue.args.deliveryLimit && queue.expiryOf(view) > nowMs) {
-      if (queue.retries !== null) metrics.retryExhausted++;
-      queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "delivery_limit");
-      return;
-    }
-    const nextEntry = (spent | ENTRY_REDELIVERED) >>> 0;
-    queue.entriesFor(view)?.requeued(queue.id, position, ref, nextEntry);
-    queue.restore({ ref, position, entry: nextEntry }, view);
   }
 
   delayed(message: KeptMessage): void {
@@ -228,7 +211,7 @@ class RestoredQueue implements QueueSink {
   }
 
   readyPage(page: PagePlace): void {
-    this.#queue.restorePage(page);
+    this.#queue.ready.restorePage(page);
     this.#counts.ready += page.count;
   }
 

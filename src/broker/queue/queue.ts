@@ -131,16 +131,6 @@ export class Queue {
     this.#idle?.touch();
   }
 
-  /** Takes back a message that was in the queue before the node started. Positions must rise. */
-  restore(message: { ref: number; position: number; entry: number }, view: RecordView): void {
-    this.ready.restore(message, view);
-  }
-
-  /** Counts the messages of a page that was written before the node started. */
-  restorePage(page: { bodyBytes: number; expiryMinMs: number }): void {
-    this.ready.restorePage(page);
-  }
-
   /** When a message of this queue expires, ms: the earlier of its own expiration and the queue's TTL. */
   expiryOf(view: RecordView): number {
     return messageEndMs(this.args, view.expiryMs, view.arrivalMs);

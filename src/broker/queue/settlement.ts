@@ -69,23 +69,44 @@ export class Settlement {
    */
   returned(ref: number, position: number, entry: number, cause: number): void {
     const queue = this.#queue;
-    const { store, nowMs, metrics } = queue.broker;
+    const { store } = queue.broker;
     if (cause === CAUSE_REJECT || cause === CAUSE_NACK) queue.stats.reject++;
     if (queue.isDeleted) return store.release(ref, queue.id);
     const view = this.#view;
     store.describe(ref, view);
-    if (queue.expiryOf(view) <= nowMs) {
-      return queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "expired");
-    }
     const reaction = reactionTo(queue.args.retry, cause);
     const nextEntry = returnedEntry(entry, (reaction & SPENDS) !== 0);
-    if ((nextEntry & ENTRY_COUNT_MASK) > queue.args.deliveryLimit) {
-      if (queue.retries !== null) metrics.retryExhausted++;
-      this.#observeAttempts(entry);
-      return queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, "delivery_limit");
-    }
+    const end = this.#endOf(nextEntry, view);
+    if (end === "delivery_limit") this.#observeAttempts(entry);
+    if (end !== null) return queue.deadLetter(ref, position, entry | ENTRY_UNSPENT, end);
     if ((reaction & DELAYS) !== 0 && queue.retries!.delay(ref, position, nextEntry, view)) return;
     queue.ready.takeBack(ref, position, nextEntry, view);
+  }
+
+  /**
+   * Settles a message that was unacked when the node ended: one delivery is spent. An expired message
+   * goes back too and leaves in a sweep, because there may be very many.
+   */
+  restored(message: { ref: number; position: number; entry: number }, view: RecordView): void {
+    const queue = this.#queue;
+    const { ref, position } = message;
+    const entry = returnedEntry(message.entry, true);
+    if (this.#endOf(entry, view) === "delivery_limit") {
+      return queue.deadLetter(ref, position, message.entry | ENTRY_UNSPENT, "delivery_limit");
+    }
+    queue.entriesFor(view)?.requeued(queue.id, position, ref, entry);
+    queue.ready.restore({ ref, position, entry }, view);
+  }
+
+  // What ends a message that would come back with this entry; null when it stays. Expiry is checked
+  // before the limit.
+  #endOf(entry: number, view: RecordView): "expired" | "delivery_limit" | null {
+    const queue = this.#queue;
+    const { nowMs, metrics } = queue.broker;
+    if (queue.expiryOf(view) <= nowMs) return "expired";
+    if ((entry & ENTRY_COUNT_MASK) <= queue.args.deliveryLimit) return null;
+    if (queue.retries !== null) metrics.retryExhausted++;
+    return "delivery_limit";
   }
 
   #observeAttempts(entry: number): void {

@@ -1,40 +1,46 @@
-// Which small faults the mutation tool would plant, and which texts it leaves alone.
+// What the mutation tool plants, and which constants it leaves alone.
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
+import { readFileSync } from "node:fs";
+import { choicesOf, FILES_WITH_CHOICES } from "../../../scripts/mutation/choices.ts";
 import { applyMutant, findMutants } from "../../../scripts/mutation/mutants.ts";
 
-function changes(source: string): string[] {
-  return findMutants(source).map((mutant) => applyMutant(source, mutant));
+/** The sources that come of the mutants of one source. */
+function mutated(source: string, choices: readonly string[] = []): string[] {
+  return findMutants(source, choices).filter(({ isChoice }) => !isChoice)
+    .map((mutant) => applyMutant(source, mutant));
 }
 
-Deno.test("findMutants() moves every boundary of a comparison", () => {
-  assertEquals(changes("x(a < b);"), [";", "x(a <= b);", "x(a >= b);"]);
-});
-
-Deno.test("findMutants() settles a condition both ways", () => {
-  assertEquals(changes("if (a) return;".replace("return", "f()")), [
+Deno.test("findMutants() changes operators, numbers, conditions and statements, one at a time", () => {
+  assertEquals(mutated("if (a < 1) f();"), [
     "if (true) f();",
     "if (false) f();",
-    "if (a) ;",
+    "if (a <= 1) f();",
+    "if (a >= 1) f();",
+    "if (a < 2) f();",
+    "if (a < 1) ;",
   ]);
+  assertEquals(mutated('assert(a < 1, "text");'), []);
 });
 
-Deno.test("findMutants() leaves texts, types, imports and assertions alone", () => {
-  const source = [
-    'import { a } from "./a.ts";',
-    "type Two = 2;",
-    'assert(a > 1, "more than " + 1);',
-    'const text = "a" + name;',
-    "const typed: 3 = value as 3;",
-  ].join("\n");
-  assertEquals(changes(source), []);
+Deno.test("findMutants() knows the numbers of choices, and not their operators or the code that reads them", () => {
+  const source = "export const STEP_MAX = 2 * 8;\nconst LIMIT = 3;\nf(STEP_MAX + 1);";
+  const without = mutated(source, ["STEP_MAX"]);
+  const numbers = /= (?:3 \* 8|2 \* 9);/;
+  assertEquals(without, mutated(source).filter((one) => !numbers.test(one)));
+  assertEquals(without.length, mutated(source).length - 2);
+  assertEquals(findMutants(source, ["STEP_MAX"]).length, mutated(source).length);
 });
 
-Deno.test("findMutants() tells the line of a change and adds one to a number", () => {
-  const [mutant] = findMutants("f;\nconst a = 7;");
-  assertEquals([mutant?.line, mutant?.replacement], [2, "8"]);
+Deno.test("findMutants() refuses a choice that is no constant of the file", () => {
+  for (const source of ["let a = 1;", "function f() { const STEP_MAX = 3; }"]) {
+    assertThrows(() => findMutants(source, ["STEP_MAX"]), Error, "STEP_MAX");
+  }
 });
 
-Deno.test("findMutants() changes an operator, not the same sign elsewhere", () => {
-  assertEquals(changes("const a = (b) - -c;"), ["const a = (b) + -c;"]);
+Deno.test("choicesOf() names constants that are there", () => {
+  for (const file of FILES_WITH_CHOICES) {
+    const source = readFileSync(new URL(`../../../${file}`, import.meta.url), "utf8");
+    assertEquals(findMutants(source, choicesOf(file)).some(({ isChoice }) => isChoice), true, file);
+  }
 });

@@ -1,8 +1,8 @@
 // DataFiles: a new file is safe as a whole, its name included, when its first sync has ended.
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { Prng } from "../../../../src/lib/prng.ts";
-import type { DiskError } from "../../../../src/store/file_system.ts";
+import { DiskError } from "../../../../src/store/file_system.ts";
 import { DataFiles } from "../../../../src/store/folder/data_files.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 
@@ -62,4 +62,79 @@ Deno.test("DataFiles.ofKind() is in the order of the numbers, whichever file got
   late.name();
   files.create("log");
   assertEquals(files.ofKind("log").map(({ number }) => number), [1, 2, 4]);
+});
+
+Deno.test("DataFiles.scan() lists what is in the folder, and new numbers follow the highest", () => {
+  const disk = new MemoryDisk();
+  const names = ["log-00000007", "segment-00000003", "snapshot-00000005", "log-00000002", "other"];
+  for (const name of names) disk.open(name, "create").close();
+  const files = new DataFiles(disk);
+  assertEquals(files.isEmpty, true);
+  files.scan();
+  assertEquals([files.isEmpty, files.get(3)?.kind, files.get(4)], [false, "segment", undefined]);
+  assertEquals(files.ofKind("log").map(({ name }) => name), ["log-00000002", "log-00000007"]);
+  assertEquals(files.create("segment").file.name, "segment-00000008");
+  files.get(2)!.byteLength = 10;
+  files.get(7)!.byteLength = 5;
+  files.get(3)!.byteLength = 100;
+  assertEquals([files.byteLength("log"), files.byteLength("segment")], [15, 100]);
+  const missing: string[] = [];
+  disk.remove("log-00000002");
+  assertEquals(files.look(({ name }) => missing.push(name)), true);
+  assertEquals(missing, ["log-00000002"]);
+  disk.open("MANIFEST", "create").close();
+  assertEquals(files.look(() => {}), false);
+});
+
+Deno.test("DataFiles.reader() keeps 64 files open, those that were read from last", () => {
+  const disk = new MemoryDisk();
+  const files = new DataFiles(disk);
+  const made = Array.from({ length: 66 }, () => {
+    const { file, handle } = files.create("log");
+    handle.close();
+    return file;
+  });
+  const opened: string[] = [];
+  disk.onOperation = ({ kind, path }) => void (kind === "open" && opened.push(path));
+  for (const file of made.slice(0, 64)) files.reader(file);
+  assertEquals([disk.openCount, opened.length], [64, 64]);
+  // The first is used again, so the second has to go.
+  const first = files.reader(made[0]!);
+  assertEquals(files.reader(made[0]!) === first, true);
+  files.reader(made[64]!);
+  assertEquals([disk.openCount, opened.length], [64, 65]);
+  files.reader(made[0]!);
+  files.reader(made[2]!);
+  assertEquals(opened.length, 65);
+  files.reader(made[1]!);
+  assertEquals([disk.openCount, opened.at(-1)], [64, made[1]!.name]);
+  files.remove(made[0]!);
+  assertEquals([disk.openCount, disk.contentOf(made[0]!.name)], [63, undefined]);
+  assertEquals([files.get(1), files.ofKind("log").length], [undefined, 65]);
+  files.close();
+  assertEquals(disk.openCount, 0);
+  files.reader(made[2]!);
+  assertEquals(disk.openCount, 1);
+});
+
+Deno.test("DataFiles.createUnnamed() is none of the folder's files until it gets its name", () => {
+  const disk = new MemoryDisk();
+  disk.open("log-00000001.new", "create").close();
+  const files = new DataFiles(disk);
+  const named = files.createUnnamed("log");
+  assertEquals([disk.paths(), files.ofKind("log")], [["log-00000001.new"], []]);
+  named.name();
+  assertEquals([disk.paths(), files.ofKind("log")], [["log-00000001"], [named.file]]);
+  const dropped = files.createUnnamed("log");
+  const { openCount } = disk;
+  dropped.discard();
+  assertEquals([disk.paths(), disk.openCount], [["log-00000001"], openCount - 1]);
+  disk.failNext("syncFolder", "EIO");
+  const half = files.createUnnamed("log");
+  assertThrows(() => half.name(), DiskError);
+  assertEquals(files.ofKind("log"), [named.file]);
+  half.discard();
+  files.createUnnamed("log");
+  files.removeUnnamed();
+  assertEquals(disk.paths(), ["log-00000001"]);
 });

@@ -14,6 +14,7 @@ class Parts {
   readonly emptied: string[] = [];
   readonly failures: string[] = [];
   wakeCount = 0;
+  readonly wakes = () => this.wakeCount;
   readonly segments = new SegmentWriter({
     files: new DataFiles(this.disk),
     fileBytesMax: 256,
@@ -80,6 +81,21 @@ Deno.test("SegmentWriter voids all drafts when a write fails, and none of them b
   segments.sync();
   disk.finishAll();
   assertEquals([segments.isVoid(lost), segments.isDecided(next)], [true, true]);
+});
+
+Deno.test("SegmentWriter has no file when none can be made, and opens one the next time", () => {
+  const { disk, segments, emptied, wakes } = new Parts();
+  disk.failNext("open", "EMFILE");
+  assertThrows(() => segments.append(BYTES, 64), DiskError, "EMFILE");
+  segments.sync();
+  segments.close();
+  assertEquals([emptied, disk.openCount], [[], 0]);
+  const draft = segments.append(BYTES, 64);
+  segments.sync();
+  disk.finishAll();
+  assertEquals([segments.isDecided(draft), segments.isVoid(draft), wakes()], [true, false, 1]);
+  segments.close();
+  assertEquals(disk.openCount, 0);
 });
 
 Deno.test("SegmentWriter says that a file is empty when the last part of its last draft has ended", () => {

@@ -32,3 +32,13 @@ Deno.test("FailedBatches.has() knows batches that fail after later ones", () => 
   assertEquals([3, 5, 7].map((number) => failed.has(number)), [true, true, true]);
   assertEquals([2, 8].map((number) => failed.has(number)), [false, false]);
 });
+
+Deno.test("FailedBatches keeps the last 64 ranges", () => {
+  const failed = new FailedBatches();
+  for (let number = 10; number <= 640; number += 10) failed.add(number, number - 5);
+  assertEquals([failed.has(10), failed.has(640)], [true, true]);
+  failed.add(650, 645);
+  assertEquals([10, 20, 650].map((number) => failed.has(number)), [false, true, true]);
+  failed.add(652, 650);
+  assertEquals([20, 651, 652, 653].map((number) => failed.has(number)), [true, true, true, false]);
+});
