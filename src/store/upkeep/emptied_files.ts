@@ -7,12 +7,6 @@ import { assert } from "../../lib/assert.ts";
 import type { CommitLog } from "../log/commit_log.ts";
 import type { DataFile } from "../folder/data_files.ts";
 
-/** A file without live records, and the batch whose entries emptied it. */
-interface Emptied {
-  file: DataFile;
-  batch: number;
-}
-
 /** The parts of {@link EmptiedFiles}. */
 export interface EmptiedFilesParts {
   log: Pick<CommitLog, "openBatch" | "storedBatch" | "wantSync">;
@@ -24,7 +18,8 @@ export interface EmptiedFilesParts {
 /** Empty files that wait to be removed. */
 export class EmptiedFiles {
   readonly #parts: EmptiedFilesParts;
-  #waiting: Emptied[] = [];
+  /** Each file with the batch that must be on the disk first. */
+  readonly #waiting = new Map<DataFile, number>();
 
   constructor(parts: EmptiedFilesParts) {
     this.#parts = parts;
@@ -38,22 +33,21 @@ export class EmptiedFiles {
 
   /** Adds a file that has been found empty. No entry of the open batch has emptied it. */
   addFound(file: DataFile): void {
-    this.#waiting.push({ file, batch: this.#parts.log.openBatch });
+    this.#waiting.set(file, this.#parts.log.openBatch);
   }
 
   /** Removes the files that can go. */
   step(): void {
-    if (this.#waiting.length === 0) return;
-    const kept: Emptied[] = [];
-    for (const emptied of this.#waiting) {
-      const { file, batch } = emptied;
-      if (file.liveRecords > 0 || file.draftCount > 0 || file.isPinned) continue;
-      if (this.#parts.isNeeded(file)) continue;
-      if (this.isStored(batch)) this.#remove(file);
-      else kept.push(emptied);
+    if (this.#waiting.size === 0) return;
+    for (const [file, batch] of this.#waiting) {
+      // A file that is in use is added again when it is not.
+      const isInUse = file.liveRecords > 0 || file.draftCount > 0 || file.isPinned;
+      const mayGo = !isInUse && !this.#parts.isNeeded(file);
+      if (mayGo && !this.isStored(batch)) continue;
+      this.#waiting.delete(file);
+      if (mayGo) this.#remove(file);
     }
-    this.#waiting = kept;
-    if (kept.length > 0) this.#parts.log.wantSync();
+    if (this.#waiting.size > 0) this.#parts.log.wantSync();
   }
 
   /** Whether a batch is on the disk. */

@@ -72,3 +72,16 @@ Deno.test("a file with live bytes that nobody counts is stopped by an assertion"
   scene.emptied.add(scene.file);
   assertThrows(() => scene.turn(5), AssertionError, "segment-00000007 goes with 0 live records");
 });
+
+Deno.test("EmptiedFiles removes a file once that was said to be empty twice", () => {
+  const scene = new Scene();
+  scene.emptied.add(scene.file);
+  scene.emptied.add(scene.file);
+  scene.turn(3);
+  scene.emptied.add(scene.file);
+  scene.turn(5);
+  assertEquals(scene.removed, []);
+  scene.turn(6);
+  scene.turn(7);
+  assertEquals(scene.removed, [scene.file]);
+});
