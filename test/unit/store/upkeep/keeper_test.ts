@@ -177,3 +177,25 @@ Deno.test("Keeper does not repeat at once a move of pages that the disk refuses"
   assert(node.files("segment").length < fileCount, `${node.files("segment").length} files`);
   assertEquals(node.take("a", 1000), range(0, 400));
 });
+
+Deno.test("Keeper has the manifest name a snapshot only when it is safe", () => {
+  const disk = new MemoryDisk();
+  // A snapshot begins in time, and nothing else asks the disk.
+  const t = start(disk, { snapshotLogBytes: 4096, moveSlackBytes: 1 << 20 });
+  const queue = t.queue("q", {}, { durable: true });
+  const channel = new TestChannel();
+  const manifest = () => new TextDecoder().decode(disk.contentOf("MANIFEST"));
+  const before = manifest();
+  const isThere = () => disk.paths().some((path) => path.startsWith("snapshot"));
+  for (let number = 1; number <= 400 && !isThere(); number++) {
+    t.publish("q", `${number}`, { deliveryMode: 2 });
+    if (t.get(queue, channel) !== null) channel.unacked.ack(number, false);
+    t.turn();
+    if (!isThere()) disk.finishAll();
+  }
+  assert(isThere());
+  for (let turns = 0; turns < 30; turns++) t.turn();
+  assertEquals(manifest(), before);
+  assert(comesToRest(t, disk));
+  assert(manifest() !== before);
+});
