@@ -46,7 +46,7 @@ const OF_FILES: Readonly<Record<string, readonly string[]>> = {
   ],
   "src/store/residency/spiller.ts": ["GROUP_BYTES_MAX", "IN_FLIGHT_BYTES_MAX", "KEPT_BYTES_MAX"],
   "src/store/upkeep/keeper.ts": ["MOVE_RETRY_MS"],
-  "src/store/upkeep/mover.ts": ["REFS_PER_STEP", "HOLDERS_PER_GROUP"],
+  "src/store/upkeep/record_copies.ts": ["REFS_PER_STEP", "HOLDERS_PER_GROUP"],
   "src/store/upkeep/rescue.ts": ["INTERVAL_MS", "ROWS_MAX"],
   "src/store/upkeep/room.ts": ["CHECK_INTERVAL_MS", "CHECK_STEPS"],
   "src/store/upkeep/victims.ts": ["MOVE_BELOW_RATIO", "FILES_PER_TURN"],

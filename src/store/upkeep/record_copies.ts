@@ -105,11 +105,7 @@ export class RecordCopies implements CopySource<RecordCopy> {
 
   #load(ref: number): void {
     this.#loadingCount++;
-    this.#parts.load(ref, (error) => {
-      this.#loadingCount--;
-      // A record that cannot be read stays where it is. Its queue will find out.
-      if (error !== null) this.#group = this.#group.filter((other) => other !== ref);
-    });
+    this.#parts.load(ref, () => this.#loadingCount--);
   }
 
   copy(nowMs: number): Copies<RecordCopy> {
@@ -119,7 +115,8 @@ export class RecordCopies implements CopySource<RecordCopy> {
     writer.open(out.bytes);
     const copies: RecordCopy[] = [];
     for (const ref of this.#group) {
-      // A record may have been given up again since it was read.
+      // A record that could not be read stays where it is, and its queue will find out. Another one
+      // may have been given up again since it was read.
       if (!this.#isThere(ref) || !arena.open(ref, this.#view)) continue;
       const at = writer.record(this.#view);
       const recordBytes = out.byteCount - at;

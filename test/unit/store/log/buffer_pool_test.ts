@@ -55,3 +55,11 @@ Deno.test("BufferPool.give() keeps a bounded number of bytes and frees the rest 
   pool.give(huge);
   assertEquals(huge.length, 0);
 });
+
+Deno.test("BufferPool.keep() takes a batch for small that fills half of its buffer, and not one with a byte more", () => {
+  for (const [more, usual] of [[0, 64 * KIB], [1, 256 * KIB]] as const) {
+    const pool = new BufferPool();
+    pool.keep(new Uint8Array(256 * KIB), 128 * KIB + more);
+    assertEquals(pool.take().length, usual);
+  }
+});

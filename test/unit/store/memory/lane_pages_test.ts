@@ -96,7 +96,11 @@ class ObjectPages implements LanePages {
     this.rows.delete(page);
   }
 
-  grown(): void {}
+  grownCount = 0;
+
+  grown(): void {
+    this.grownCount++;
+  }
 
   /** Ends one read; nothing when there is none. */
   finish(at: number, fails: boolean): void {
@@ -342,4 +346,16 @@ Deno.test("Lane.pushPage() takes the positions of the page, holes included", () 
   }
   assertEquals(pushed, [11, 26]);
   assertEquals([lane.push(7, 0, Infinity), lane.messageCount], [26, 5]);
+});
+
+Deno.test("Lane says that it has grown with each chunk behind the first two", () => {
+  const pages = new ObjectPages();
+  const lane = new Lane(pages.pool, () => {}, { queueId: 1, pages });
+  const seen: number[] = [];
+  for (let number = 1; number <= 4 + 16 * 3; number++) {
+    const before = pages.grownCount;
+    lane.push(number, 0, Infinity);
+    if (pages.grownCount > before) seen.push(number);
+  }
+  assertEquals([seen, lane.chunkCount], [[21, 37], 4]);
 });

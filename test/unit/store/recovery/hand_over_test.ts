@@ -12,6 +12,8 @@ import { emptyRow } from "../../../../src/store/format/message_row.ts";
 import type { PageDelays, PageOwner, PagePlace } from "../../../../src/store/page.ts";
 import type { DeathCause, QueueSink, RecoverySink } from "../../../../src/store/port.ts";
 import { type Adopter, handOver } from "../../../../src/store/recovery/hand_over.ts";
+import { PositionTable } from "../../../../src/store/recovery/position_table.ts";
+import { RecoveredRows } from "../../../../src/store/recovery/recovered_rows.ts";
 import { Recovered } from "../../../../src/store/recovery/recovery.ts";
 import { MemoryDisk } from "../../../support/memory_disk.ts";
 
@@ -170,4 +172,35 @@ Deno.test("handOver() gives up what it has handed over", () => {
   // The rows begin anew.
   assertEquals([recovered.queues.size, recovered.rows.allocate()], [0, 1]);
   assertEquals(recovered.queue(7).positions.count, 0);
+});
+
+Deno.test("handOver() has positions go on behind the last one, where there is a lane", () => {
+  const lanes = new Map([[5, { nextPosition: 3 }], [6, { nextPosition: 30 }]]);
+  const queueOf = () => ({
+    positions: new PositionTable(new RecoveredRows()),
+    pages: new Map(),
+    lastPosition: 9,
+  });
+  const calls: string[] = [];
+  const none = { exchange: new Map(), queue: new Map(), binding: new Map(), deleted: new Map() };
+  const recovered = {
+    queueIdMax: 8,
+    definitions: { ...none, queue: new Map([["q", { id: 5 }]]) },
+    queues: new Map([5, 6, 7, 8].map((queueId) => [queueId, queueOf()])),
+    forgetMessages: () => void calls.push("forget"),
+  };
+  const adopter = { laneOf: (queueId: number) => lanes.get(queueId) };
+  const sink = {
+    lastQueueId: (queueId: number) => void calls.push(`last ${queueId}`),
+    defined: (kind: string, { id }: { id: number }) => void calls.push(`${kind} ${id}`),
+    queue: (queueId: number) => {
+      calls.push(`queue ${queueId}`);
+      return queueId === 8 ? null : {};
+    },
+    ended: () => void calls.push("ended"),
+  };
+  handOver(...[recovered, adopter, sink] as unknown as Parameters<typeof handOver>);
+  assertEquals([...lanes.values()].map(({ nextPosition }) => nextPosition), [10, 30]);
+  const queues = [5, 6, 7, 8].map((queueId) => `queue ${queueId}`);
+  assertEquals(calls, ["last 8", "queue 5", ...queues, "forget", "ended"]);
 });

@@ -177,3 +177,37 @@ Deno.test("Keeper does not repeat at once a move of pages that the disk refuses"
   assert(node.files("segment").length < fileCount, `${node.files("segment").length} files`);
   assertEquals(node.take("a", 1000), range(0, 400));
 });
+
+/** A node whose snapshot is written as a whole and not yet safe, as little as its log. */
+function withUnsafeSnapshot(): { disk: MemoryDisk; t: TestBroker; manifest: () => string } {
+  const disk = new MemoryDisk();
+  const t = start(disk, { moveSlackBytes: 1 << 20 });
+  const queue = t.queue("q", {}, { durable: true });
+  const channel = new TestChannel();
+  const isThere = () => disk.paths().some((path) => path.startsWith("snapshot"));
+  for (let number = 1; number <= 400 && !isThere(); number++) {
+    t.publish("q", `${number}`, { deliveryMode: 2 });
+    if (t.get(queue, channel) !== null) channel.unacked.ack(number, false);
+    t.turn();
+    if (!isThere()) disk.finishAll();
+  }
+  assert(isThere());
+  for (let turns = 0; turns < 30; turns++) t.turn();
+  return { disk, t, manifest: () => new TextDecoder().decode(disk.contentOf("MANIFEST")) };
+}
+
+Deno.test("Keeper has the manifest name a snapshot only when it is safe, and the log with it", () => {
+  const count = withUnsafeSnapshot().disk.pendingCount;
+  assert(count >= 3, `${count} operations`);
+  for (let late = 0; late < count; late++) {
+    const { disk, t, manifest } = withUnsafeSnapshot();
+    const before = manifest();
+    // All but one of them end.
+    for (let left = count; left > late + 1; left--) disk.finishAt(late + 1);
+    for (let left = late; left > 0; left--) disk.finishAt(0);
+    for (let turns = 0; turns < 3; turns++) t.turn();
+    assertEquals(manifest(), before);
+    assert(comesToRest(t, disk));
+    assert(manifest() !== before);
+  }
+});
