@@ -72,6 +72,21 @@ function flip(disk: MemoryDisk, text: string): string {
   throw new Error(`no file holds ${text}`);
 }
 
+Deno.test("checkStore() counts messages on their way to the dead-letter exchange apart", () => {
+  const disk = new MemoryDisk();
+  const store = openStore(disk, { seed: 7 });
+  const t = new TestBroker({ store });
+  restoreBroker(t.broker, store);
+  const queue = t.queue("work", {}, { durable: true });
+  for (const body of ["one", "two"]) t.publish("work", body, PERSISTENT);
+  const { lane } = queue.ready;
+  lane.head({ readArrived() {}, readFailed() {} });
+  const death = { reason: "rejected", entry: 1 } as const;
+  store.entries.dying(queue.id, lane.headPosition, lane.headRef, death);
+  const { ready, dying } = check(end({ t, disk })).queues[0]!;
+  assertEquals([ready, dying], [1, 1]);
+});
+
 Deno.test("checkStore() counts what a folder holds", () => {
   const report = check(filledDisk());
   assertEquals(report.queues, [

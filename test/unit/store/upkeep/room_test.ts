@@ -51,6 +51,7 @@ Deno.test("check() asks the disk after a second, after many bytes, or after 256 
 
 Deno.test("check() goes on with what the disk said last when it cannot say it, and tells the trouble", () => {
   const lines: string[] = [];
+  const troubles = new Troubles({ log: (_level, message) => void lines.push(message) });
   const disk = new MemoryDisk();
   disk.quotaBytes = 999;
   let isSilent = false;
@@ -65,7 +66,7 @@ Deno.test("check() goes on with what the disk said last when it cannot say it, a
   const room = new Room({
     fs,
     logger: { log() {} },
-    troubles: new Troubles({ log: (_level, message) => void lines.push(message) }),
+    troubles,
     freeBytesMin: 1000,
     checkBytes: 100,
     reserveBytes: 0,
@@ -78,4 +79,6 @@ Deno.test("check() goes on with what the disk said last when it cannot say it, a
   isSilent = false;
   room.check(2000, 0);
   assertEquals([room.isLow, room.freeBytes], [false, 3000]);
+  for (const nowMs of [2000, 10_000]) troubles.step(nowMs);
+  assertEquals(lines.at(-1), "the disk can be asked for its room again");
 });
