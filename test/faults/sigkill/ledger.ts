@@ -21,6 +21,8 @@ export interface Seen {
 /** What has become of a message, as far as the client can know. */
 interface Entry {
   readonly rule: RetryRule;
+  /** Whether messages of its queue are also taken for good by `basic.get`. */
+  readonly isPolled: boolean;
   isConfirmed: boolean;
   deliveries: number;
   /** Deliveries the broker counted, by what the last one said. */
@@ -53,6 +55,8 @@ export class Ledger {
   readonly problems: string[] = [];
   readonly #entries = new Map<number, Entry>();
   #doubts: Doubt[] = [];
+  /** Messages for which a get for good was under way when the broker was killed. */
+  #takenUnseenMax = 0;
   #confirmedCount = 0;
   #deliveredCount = 0;
   #redeliveredCount = 0;
@@ -64,9 +68,10 @@ export class Ledger {
   }
 
   /** A message is about to be published; its id, and what its queue does. */
-  published(id: number, rule: RetryRule): void {
+  published(id: number, rule: RetryRule, isPolled: boolean): void {
     this.#entries.set(id, {
       rule,
+      isPolled,
       isConfirmed: false,
       deliveries: 0,
       spent: 0,
@@ -164,6 +169,14 @@ export class Ledger {
     this.#doubts = [];
   }
 
+  /**
+   * A get that needs no acknowledgement has had no answer. Its message may have left the queue: nobody
+   * can tell whether the answer was lost.
+   */
+  getUnanswered(): void {
+    this.#takenUnseenMax++;
+  }
+
   /** A message came from the queue of dead letters. */
   dead(id: number): void {
     const entry = this.#entries.get(id);
@@ -173,13 +186,26 @@ export class Ledger {
     entry.isDead = true;
   }
 
-  /** Confirmed messages of which nobody knows where they are. */
+  /**
+   * Confirmed messages of which nobody knows where they are, without those that unanswered gets may have
+   * taken.
+   */
   get missing(): number[] {
-    const missing: number[] = [];
-    for (const [id, entry] of this.#entries) {
-      if (entry.isConfirmed && !entry.isAcked && !entry.isDead) missing.push(id);
+    let unseen = this.#takenUnseenMax;
+    return this.#unaccounted.filter((id) => !this.#entries.get(id)!.isPolled || unseen-- <= 0);
+  }
+
+  /** How many messages unanswered gets have taken, as it seems, of how many gets. */
+  get takenUnseen(): string {
+    return `${this.#unaccounted.length - this.missing.length} of ${this.#takenUnseenMax}`;
+  }
+
+  get #unaccounted(): number[] {
+    const found: number[] = [];
+    for (const [id, { isConfirmed, isAcked, isDead }] of this.#entries) {
+      if (isConfirmed && !isAcked && !isDead) found.push(id);
     }
-    return missing;
+    return found;
   }
 
   /** Closes the books: what is missing now is lost. */

@@ -154,7 +154,7 @@ export class Load {
     const id = this.#state.nextId++;
     const roll = prng.nextBelow(8);
     const queue = roll < 2 ? "slow" : roll < 4 ? POLLED : "quick";
-    ledger.published(id, WORK_QUEUES[queue]!);
+    ledger.published(id, WORK_QUEUES[queue]!, queue === POLLED);
     this.#send({ exchange: "", key: queue, id }, () => ledger.confirmed(id));
   }
 
@@ -225,16 +225,17 @@ export class Load {
   /** Takes messages one by one, some of them for good. */
   async #poll(): Promise<void> {
     const { ledger, prng } = this.#state;
+    let noAck = false;
     try {
       while (!this.#isGone) {
-        const noAck = prng.nextBelow(2) === 0;
+        noAck = prng.nextBelow(2) === 0;
         const message = await this.#consumer.get(POLLED, { noAck });
         if (message === false) await sleep(POLL_PAUSE_MS);
         else if (!noAck) this.#take(message, false);
         else ledger.taken(idOf(message), Date.now());
       }
     } catch {
-      return;
+      if (noAck) ledger.getUnanswered();
     }
   }
 
@@ -262,6 +263,10 @@ export class Load {
       await this.#publisher.waitForConfirms();
       const message = await this.#consumer.get(queue, { noAck: true });
       if (message === false) ledger.problem(`the binding of ${queue} is gone`);
+    }
+    for (const queue of Object.keys(WORK_QUEUES)) {
+      const { messageCount } = await this.#consumer.checkQueue(queue);
+      if (messageCount > 0) ledger.problem(`${messageCount} messages are still in ${queue}`);
     }
     for (const copy of COPIES) await this.#inspectCopy(copy, events);
   }

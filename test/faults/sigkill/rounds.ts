@@ -70,7 +70,8 @@ async function comeBack(run: KillRun, state: LoadState): Promise<void> {
     await load.inspect();
     ledger.close();
     await load.close();
-    run.report?.(`the end: ${ledger.summary}`);
+    const unseen = `${ledger.takenUnseen} unanswered gets have taken a message`;
+    run.report?.(`the end: ${ledger.summary}; ${unseen}`);
   } finally {
     program.signal("SIGTERM");
     const { code, stderr } = await program.ended;
