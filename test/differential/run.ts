@@ -105,9 +105,11 @@ async function runStep(step: Step, sides: Side[], outcome: Outcome): Promise<str
 /**
  * Whether the step returns messages under a limit of the channel that is used up, or with an ack. To
  * RabbitMQ's queue both the ack and the room in the limit are more urgent than the return, so that it
- * may go on with its consumers before it has the message back.
+ * may go on with its consumers before it has the message back. A commit settles after its publishes
+ * have found their consumers.
  */
 export function overtakes(view: View, ops: readonly Op[]): boolean {
+  if (ops.some((op) => commits(op, view)) && view.held.size > 0) return true;
   return ops.some((op) => givesBack(op, view)) && (view.isFull || ops.some(isAck));
 }
 
@@ -126,8 +128,12 @@ export function dropsBefore({ queues }: Program, view: View, ops: readonly Op[])
 
 function givesBack(op: Op, view: View): boolean {
   if (op.kind === "recover") return op.how !== "without-requeue";
-  if (op.kind === "tx") return op.what === "commit" && view.isTx;
+  if (commits(op, view)) return true;
   return (op.kind === "settle" || op.kind === "settle-all") && op.how !== "ack" && op.requeue;
+}
+
+function commits(op: Op, view: View): boolean {
+  return op.kind === "tx" && op.what === "commit" && view.isTx;
 }
 
 function isAck(op: Op): boolean {

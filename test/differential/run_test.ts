@@ -70,6 +70,14 @@ Deno.test("dropsBefore() is for returns to a queue that drops into an exchange, 
   );
 });
 
+Deno.test("overtakes() is for a commit that frees consumers, whatever their limit", () => {
+  const view = holding(0, 0);
+  view.isTx = true;
+  assertEquals(overtakes(view, [{ kind: "tx", what: "commit" }]), false);
+  view.held.set(1, { key: "c m1.", queue: "q", consumerTag: "c" });
+  assertEquals(overtakes(view, [{ kind: "tx", what: "commit" }]), true);
+});
+
 Deno.test("differsInOrder() is for as many deliveries in all, to whomever", () => {
   const given = (...lists: string[][]): Seen[] =>
     lists.map((list) => ({ ...new View().seen, deliveries: { c: list } }));
