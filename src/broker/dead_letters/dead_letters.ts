@@ -176,7 +176,7 @@ export class DeadLetters implements DeadLetterDesk, LetterReads {
     letter.state = LETTER_ENTERED;
     const { queue, ref } = letter;
     this.#broker.store.describe(ref, this.#view);
-    const entries = queue.entriesFor(this.#view);
+    const entries = queue.entriesFor(this.#view.flags);
     if (entries === null) return;
     if (letter.position < 0) {
       // The queue refused the message, so it has no position yet; entries need one to name it.
@@ -218,7 +218,7 @@ export class DeadLetters implements DeadLetterDesk, LetterReads {
     const { store } = this.#broker;
     if (letter.position >= 0) {
       store.describe(letter.ref, this.#view);
-      const entries = letter.queue.entriesFor(this.#view);
+      const entries = letter.queue.entriesFor(this.#view.flags);
       entries?.removed(letter.queue.id, letter.position, letter.ref, letter.reason);
     }
     store.release(letter.ref, letter.queue.id);

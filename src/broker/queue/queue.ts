@@ -159,14 +159,17 @@ export class Queue {
   drop(ref: number, position: number, cause: RemovalCause): void {
     if (this.#entries !== null && position >= 0 && !this.isDeleted) {
       this.broker.store.describe(ref, this.#view);
-      this.entriesFor(this.#view)?.removed(this.id, position, ref, cause);
+      this.entriesFor(this.#view.flags)?.removed(this.id, position, ref, cause);
     }
     this.broker.store.release(ref, this.id);
   }
 
-  /** Returns the sink for state entries of this message; null when it does not survive a restart. */
-  entriesFor(view: RecordView): EntrySink | null {
-    return (view.flags & RECORD_PERSISTENT) === 0 ? null : this.#entries;
+  /**
+   * Returns the sink for state entries of a message with these flags of its record; null when it does
+   * not survive a restart.
+   */
+  entriesFor(flags: number): EntrySink | null {
+    return (flags & RECORD_PERSISTENT) === 0 ? null : this.#entries;
   }
 
   /**

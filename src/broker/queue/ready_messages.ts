@@ -4,10 +4,8 @@
 // up through the queue.
 
 import {
-  type EntrySink,
   HEAD_PENDING,
   type ReadyLane,
-  RECORD_PERSISTENT,
   type RecordView,
   type TakenMessages,
 } from "../../store/port.ts";
@@ -35,7 +33,6 @@ export class ReadyMessages implements ExpirySweeper {
   /** Who waits for the head, and whether it can be read. */
   readonly reads: HeadReads;
   readonly #queue: Queue;
-  readonly #entries: EntrySink | null;
   readonly #hasLengthLimit: boolean;
   readonly #view: RecordView;
   #expiry: Timer | null = null;
@@ -45,7 +42,6 @@ export class ReadyMessages implements ExpirySweeper {
     const { args, broker } = queue;
     this.#queue = queue;
     this.#view = view;
-    this.#entries = queue.durable ? broker.store.entries : null;
     this.#hasLengthLimit = args.lengthMax !== Infinity || args.lengthBytesMax !== Infinity;
     this.lane = broker.store.openLane(queue.id);
     this.reads = new HeadReads(queue);
@@ -84,9 +80,7 @@ export class ReadyMessages implements ExpirySweeper {
     const position = this.lane.push(ref, 0, endMs);
     this.bodyBytes += bodyBytes;
     queue.stats.publish++;
-    if (this.#entries !== null && (flags & RECORD_PERSISTENT) !== 0) {
-      this.#entries.enqueued(queue.id, position, ref);
-    }
+    queue.entriesFor(flags)?.enqueued(queue.id, position, ref);
     this.#grown(endMs);
   }
 
@@ -96,13 +90,13 @@ export class ReadyMessages implements ExpirySweeper {
     const endMs = queue.expiryOf(view);
     const newPosition = this.lane.push(ref, entry, endMs);
     this.bodyBytes += view.bodyEnd - view.bodyStart;
-    queue.entriesFor(view)?.returned(queue.id, position, ref, newPosition);
+    queue.entriesFor(view.flags)?.returned(queue.id, position, ref, newPosition);
     this.#grown(endMs);
   }
 
   #grown(endMs: number): void {
     const queue = this.#queue;
-    if (endMs !== Infinity) this.#watchExpiry(endMs);
+    this.#watchExpiry(endMs);
     if (queue.consumers.count > 0 || endMs <= queue.broker.nowMs) queue.broker.schedule(queue);
     if (!this.#hasLengthLimit || !this.#isOverLimit()) return;
     if (queue.consumers.count > 0) dispatchQueue(queue, queue.broker.delivery);
@@ -115,8 +109,8 @@ export class ReadyMessages implements ExpirySweeper {
     const endMs = queue.expiryOf(view);
     this.lane.restore(position, ref, entry, endMs);
     this.bodyBytes += view.bodyEnd - view.bodyStart;
-    queue.entriesFor(view)?.requeued(queue.id, position, ref, entry);
-    if (endMs !== Infinity) this.#watchExpiry(endMs);
+    queue.entriesFor(view.flags)?.requeued(queue.id, position, ref, entry);
+    this.#watchExpiry(endMs);
     queue.broker.schedule(queue);
     if (this.#hasLengthLimit) this.#dropHead();
   }
@@ -145,7 +139,7 @@ export class ReadyMessages implements ExpirySweeper {
 
   // Messages that were out may take the queue over its limit; then the dispatch drops the head.
   #restored(endMs: number): void {
-    if (endMs !== Infinity) this.#watchExpiry(endMs);
+    this.#watchExpiry(endMs);
     if (this.#hasLengthLimit && this.#isOverLimit()) this.#queue.broker.schedule(this.#queue);
   }
 
@@ -167,12 +161,17 @@ export class ReadyMessages implements ExpirySweeper {
   }
 
   #removeHead(reason: "expired" | "maxlen"): void {
-    const queue = this.#queue;
     const { headRef, headPosition, headEntry } = this.lane;
-    queue.broker.store.describe(headRef, this.#view);
     this.lane.shift();
+    this.#giveUp(headRef, headPosition, headEntry, reason);
+  }
+
+  // The message has left the lane.
+  #giveUp(ref: number, position: number, entry: number, reason: "expired" | "maxlen"): void {
+    const queue = this.#queue;
+    queue.broker.store.describe(ref, this.#view);
     this.bodyBytes -= this.#view.bodyEnd - this.#view.bodyStart;
-    queue.deadLetter(headRef, headPosition, headEntry, reason);
+    queue.deadLetter(ref, position, entry, reason);
   }
 
   #isOverLimit(): boolean {
@@ -196,8 +195,9 @@ export class ReadyMessages implements ExpirySweeper {
 
   // --- expiry
 
-  // Has the messages swept by `endMs`, when one of them expires.
+  // Has the messages swept by `endMs`, when one of them expires; Infinity when none does.
   #watchExpiry(endMs: number): void {
+    if (endMs === Infinity) return;
     this.#expiry ??= this.#queue.broker.timers.make(() => this.sweepExpired());
     this.#expiry.setEarlier(endMs);
   }
@@ -216,12 +216,9 @@ export class ReadyMessages implements ExpirySweeper {
 
   /** Removes expired messages wherever they stand, as many as this turn allows. */
   sweepExpired(): void {
-    const queue = this.#queue;
-    const { store, nowMs, expirySweeps } = queue.broker;
+    const { nowMs, expirySweeps } = this.#queue.broker;
     const nextMs = expirySweeps.sweep(this, nowMs, (ref, position, entry) => {
-      store.describe(ref, this.#view);
-      this.bodyBytes -= this.#view.bodyEnd - this.#view.bodyStart;
-      queue.deadLetter(ref, position, entry, "expired");
+      this.#giveUp(ref, position, entry, "expired");
     });
     this.#expiry?.set(nextMs);
   }
@@ -231,7 +228,7 @@ export class ReadyMessages implements ExpirySweeper {
   /** Called by the store when the head, or messages that may have expired, can be read now. */
   readArrived(): void {
     const expiryMs = this.lane.nextExpiryMs();
-    if (expiryMs !== Infinity) this.#watchExpiry(expiryMs);
+    this.#watchExpiry(expiryMs);
     this.#goOn();
   }
 

@@ -32,14 +32,14 @@ export class Settlement {
     const { position, ref, entry } = delivery;
     this.unackedCount++;
     this.unackedBytes += delivery.bodyBytes;
-    queue.entriesFor(delivery.view)?.delivered(queue.id, position, ref, entry);
+    queue.entriesFor(delivery.view.flags)?.delivered(queue.id, position, ref, entry);
   }
 
   /** Called when a delivery without acknowledgement has been written: the message is gone. */
   discarded(delivery: Delivery): void {
     const queue = this.#queue;
     const { position, ref } = delivery;
-    queue.entriesFor(delivery.view)?.removed(queue.id, position, ref, "acked");
+    queue.entriesFor(delivery.view.flags)?.removed(queue.id, position, ref, "acked");
     queue.broker.store.release(ref, queue.id);
   }
 
@@ -94,12 +94,12 @@ export class Settlement {
     if (this.#endOf(entry, view) === "delivery_limit") {
       return queue.deadLetter(ref, position, message.entry | ENTRY_UNSPENT, "delivery_limit");
     }
-    queue.entriesFor(view)?.requeued(queue.id, position, ref, entry);
+    queue.entriesFor(view.flags)?.requeued(queue.id, position, ref, entry);
     queue.ready.restore({ ref, position, entry }, view);
   }
 
   // What ends a message that would come back with this entry; null when it stays. Expiry is checked
-  // before the limit.
+  // before the limit. Counts what has used up its retries.
   #endOf(entry: number, view: RecordView): "expired" | "delivery_limit" | null {
     const queue = this.#queue;
     const { nowMs, metrics } = queue.broker;

@@ -56,7 +56,7 @@ export interface RetriedQueue {
   /** When a message of this queue expires, ms. */
   expiryOf(view: RecordView): number;
   /** Returns the sink for state entries of a message; null when it does not survive a restart. */
-  entriesFor(view: RecordView): EntrySink | null;
+  entriesFor(flags: number): EntrySink | null;
   /** Gives a message up. */
   deadLetter(ref: number, position: number, entry: number, reason: DeathCause): void;
 }

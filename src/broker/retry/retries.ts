@@ -48,7 +48,7 @@ export class Retries implements DelayOwner {
       return false;
     }
     // A crash would forget a delay that is in no log file (docs/storage.md).
-    if (broker.store.isReadOnly && this.#queue.entriesFor(view) !== null) {
+    if (broker.store.isReadOnly && this.#queue.entriesFor(view.flags) !== null) {
       return this.#storeFailed("no log file takes writes");
     }
     const random = this.settings.jitterPercent === 0 ? 0 : broker.random();
@@ -57,7 +57,7 @@ export class Retries implements DelayOwner {
     const number = ++broker.delayedTable.lastNumber;
     const row = this.#hold({ ref, position, entry, bodyBytes, dueMs, number }, view);
     if (row < 0) return false;
-    const entries = this.#queue.entriesFor(view);
+    const entries = this.#queue.entriesFor(view.flags);
     if (entries !== null) {
       entries.delayed(this.#queue.id, position, ref, { dueMs, entry, number });
       broker.unsafeDelays.add(broker.store.openBatch, this, number, row);
