@@ -55,8 +55,7 @@ export function writeHeaderFrame(
   putU32(bytes, at, BASIC_CLASS << 16);
   putI64(bytes, at + 4, bodyByteCount);
   at += CONTENT_HEADER_FIXED_BYTES;
-  copyBytes(bytes, at, properties, start, end);
-  at += end - start;
+  at = copyBytes(bytes, at, properties, start, end);
   bytes[at] = FRAME_END;
   out.byteCount = at + 1;
 }

@@ -96,19 +96,23 @@ export function putI64(bytes: Uint8Array, at: number, value: number): void {
 // both cost the same at about 35 bytes on Node, 60 on Deno and 100 on Bun.
 const SHORT_COPY_BYTES = 48;
 
-/** Copies `source[start, end)` to `target` at `at`: short runs by a loop, long ones by `set`. */
+/**
+ * Copies `source[start, end)` to `target` at `at`, and returns where the copy ends: short runs by a
+ * loop, long ones by `set`.
+ */
 export function copyBytes(
   target: Uint8Array,
   at: number,
   source: Uint8Array,
   start: number,
   end: number,
-): void {
+): number {
   if (end - start > SHORT_COPY_BYTES) {
     target.set(source.subarray(start, end), at);
-    return;
+    return at + end - start;
   }
   for (let i = start; i < end; i++) target[at++] = source[i]!;
+  return at;
 }
 
 /**

@@ -72,8 +72,7 @@ function putDeliver(
   putI64(bytes, at, channel.deliveryTag);
   bytes[at + 8] = delivery.redelivered ? 1 : 0;
   at += 9;
-  copyBytes(bytes, at, view.bytes, view.addressStart, view.addressEnd);
-  at += view.addressEnd - view.addressStart;
+  at = copyBytes(bytes, at, view.bytes, view.addressStart, view.addressEnd);
   bytes[at] = FRAME_END;
   out.byteCount = at + 1;
 }
@@ -94,8 +93,7 @@ export function writeGetOk(
   putI64(bytes, at + 4, channel.deliveryTag);
   bytes[at + 12] = delivery.redelivered ? 1 : 0;
   at += 13;
-  copyBytes(bytes, at, view.bytes, view.addressStart, view.addressEnd);
-  at += view.addressEnd - view.addressStart;
+  at = copyBytes(bytes, at, view.bytes, view.addressStart, view.addressEnd);
   putU32(bytes, at, readyCount);
   bytes[at + 4] = FRAME_END;
   out.byteCount = at + 5;
@@ -138,10 +136,8 @@ export function writeReturn(
   putU32(bytes, at, BASIC_RETURN);
   putU16(bytes, at + 4, NO_ROUTE);
   bytes[at + 6] = NO_ROUTE_TEXT.length;
-  copyBytes(bytes, at + 7, NO_ROUTE_TEXT, 0, NO_ROUTE_TEXT.length);
-  at += 7 + NO_ROUTE_TEXT.length;
-  copyBytes(bytes, at, address, addressStart, addressEnd);
-  at += addressEnd - addressStart;
+  at = copyBytes(bytes, at + 7, NO_ROUTE_TEXT, 0, NO_ROUTE_TEXT.length);
+  at = copyBytes(bytes, at, address, addressStart, addressEnd);
   bytes[at] = FRAME_END;
   out.byteCount = at + 1;
   const { start, end } = properties;
