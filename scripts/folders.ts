@@ -7,7 +7,7 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readdirSync } from "node:fs";
 import { FOLDERS, nameOf, placeOf } from "./lint/folders.ts";
-import { importProblem } from "./lint/layers.ts";
+import { arrowProblem } from "./lint/layers.ts";
 import { run } from "./lib/process.ts";
 import { denoCommand, ROOT } from "./lib/runtimes.ts";
 
@@ -72,18 +72,13 @@ export function unusedDoors(arrows: readonly Arrow[]): string[] {
 /** Returns everything that is wrong with the imports. */
 export function problems(arrows: readonly Arrow[]): string[] {
   const found = arrows.flatMap(({ from, to }) => {
-    const problem = importProblem(from, specifierOf(from, to));
+    const problem = arrowProblem(from, to);
     return problem === undefined ? [] : [`${from}: ${problem}`];
   });
   const circle = findCircle(draw(arrows));
   if (circle !== null) found.push(`a circle of folders: ${circle.join(" -> ")}`);
   for (const door of unusedDoors(arrows)) found.push(`no other folder uses the door ${door}`);
   return found;
-}
-
-function specifierOf(from: string, to: string): string {
-  const path = relative(from.slice(0, from.lastIndexOf("/")), to).replaceAll("\\", "/");
-  return path.startsWith(".") ? path : `./${path}`;
 }
 
 interface ModuleGraph {

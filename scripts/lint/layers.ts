@@ -97,17 +97,21 @@ export function asksTheBroker(path: string): boolean {
  * `path` is the importing file relative to the project, `specifier` what stands between the quotes.
  */
 export function importProblem(path: string, specifier: string): string | undefined {
+  if (specifier.startsWith(".")) return arrowProblem(path, resolve(path, specifier));
   const from = roomOf(path);
   if (from === undefined) return undefined;
   const room = ROOMS[from];
-  if (room === undefined) {
-    return `src/${from} is not in the table of rooms (scripts/lint/layers.ts)`;
-  }
-  if (!specifier.startsWith(".")) {
-    if (room.packages.some((allowed) => allowed.test(specifier))) return undefined;
-    return `${from} may not import the package "${specifier}"`;
-  }
-  const target = resolve(path, specifier);
+  if (room === undefined) return notListed(from);
+  if (room.packages.some((allowed) => allowed.test(specifier))) return undefined;
+  return `${from} may not import the package "${specifier}"`;
+}
+
+/** Says what is wrong with an import of the file `target`, or undefined if nothing is. */
+export function arrowProblem(path: string, target: string): string | undefined {
+  const from = roomOf(path);
+  if (from === undefined) return undefined;
+  const room = ROOMS[from];
+  if (room === undefined) return notListed(from);
   const to = roomOf(target);
   if (to === undefined) return `${from} may not import ${target}: outside of src/`;
   if (to === from || room.imports.includes(to)) {
@@ -117,6 +121,10 @@ export function importProblem(path: string, specifier: string): string | undefin
     return `${from} may not import ${file} of ${to}: only ${only.join(", ")}`;
   }
   return `${from} may not import ${to}: against the direction of the layers`;
+}
+
+function notListed(room: string): string {
+  return `src/${room} is not in the table of rooms (scripts/lint/layers.ts)`;
 }
 
 /** Resolves a relative specifier against the importing file; both with forward slashes. */
