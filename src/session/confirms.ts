@@ -7,18 +7,14 @@
 //         answered  run 1  2   run 3       run 2 was refused; both others wait for their batches
 
 import { writeAck, writeNack } from "../amqp/hot_frames.ts";
+import type { Safety } from "../broker/safety.ts";
 import type { ByteWriter } from "../lib/byte_writer.ts";
 
 /** The batch of a publish that is safe when the turn ends. */
 export const SAFE_AT_TURN_END = 0;
 
-/** The parts of a store that confirms use. */
-export interface Batches {
-  /** All batches up to and including this one are decided. */
-  readonly safeBatch: number;
-  /** Whether a decided batch was not stored. */
-  isFailed(batch: number): boolean;
-}
+/** What confirms ask about batches. */
+type Batches = Pick<Safety, "safeBatch" | "isFailed">;
 
 /** The counts that confirms add to. */
 export interface ConfirmCounts {

@@ -203,7 +203,7 @@ export function deathCauseOf(state: number): DeathCause | null {
     : null;
 }
 
-/** Kinds of definitions by their number on disk. */
+/** Kinds of definitions by their number on disk. A kind may need those before it. */
 export const KINDS = ["exchange", "queue", "binding", "deleted"] as const;
 
 /** Name of the file that says which other files count. */

@@ -1,14 +1,12 @@
 // Hands the state that recovery has found over to the broker: definitions, then the messages of every
 // queue in order. FileStore calls it once. Nothing here decides what becomes of a message.
 
-import { deathCauseOf, STATE_DELAYED, STATE_OUT } from "../format/format.ts";
+import { deathCauseOf, KINDS, STATE_DELAYED, STATE_OUT } from "../format/format.ts";
 import type { Placed } from "../format/batch_writer.ts";
 import { emptyRow } from "../format/message_row.ts";
 import type { PageOwner, PagePlace } from "../page.ts";
-import type { DefinitionKind, QueueSink, RecoverySink } from "../port.ts";
+import type { QueueSink, RecoverySink } from "../port.ts";
 import type { Recovered, RecoveredQueue } from "./recovery.ts";
-
-const KINDS: readonly DefinitionKind[] = ["exchange", "queue", "binding", "deleted"];
 
 /** The lane of a queue, as far as it is filled here. */
 interface RecoveredLane extends PageOwner {
