@@ -68,12 +68,13 @@ async function runStep(step: Step, sides: Side[], outcome: Outcome): Promise<str
   const { channel, ops } = step;
   await Promise.all(sides.map((side) => side.ensureOpen(channel)));
   const [op] = ops;
-  const { consumers, unsettled } = sides[0]!.views[channel]!;
+  const { program, views } = sides[0]!;
+  const view = views[channel]!;
+  const { consumers, unsettled } = view;
   const holds = consumers.size > 0 || unsettled.size > 0 ||
     ops.some(({ kind }) => kind === "consume" || kind === "get");
-  const neighbours = [channel & ~1, channel | 1].map((index) => sides[0]!.views[index]!);
-  const [{ program, views }] = sides as [Side];
-  const mayOvertake = overtakes(views[channel]!, ops) || dropsBefore(program, views[channel]!, ops);
+  const neighbours = [channel & ~1, channel | 1].map((index) => views[index]!);
+  const mayOvertake = overtakes(view, ops) || dropsBefore(program, view, ops);
   // One of them has something that the other has, or may be given.
   const bothHold = neighbours.some((view) => view.unsettled.size > 0) &&
     neighbours.every((view) => view.unsettled.size > 0 || view.consumers.size > 0);
@@ -85,7 +86,7 @@ async function runStep(step: Step, sides: Side[], outcome: Outcome): Promise<str
   }
   // What was on its way to a channel that ends amid other methods or a commit, or was with it, comes back before or
   // after what the others of the step have done, and may have gone to other channels by now.
-  const { isRefused, isConnectionRefused } = sides[0]!.views[channel]!;
+  const { isRefused, isConnectionRefused } = view;
   const endsAmid = (ops.length > 1 || op?.kind === "tx") && isRefused;
   // What the channels of a connection have comes back in the order in which the queue hears of their end.
   const endTogether = bothHold && (isConnectionRefused || op?.kind === "disconnect");
