@@ -1,7 +1,8 @@
 // Reads pages back: their messages get body references again, and go to the owner of the page. A
 // lane asks for the page that its head has reached, for those behind it and for those in which
 // messages expire. A retry queue asks for pages in which messages wake. Both are told in a later
-// turn. A page with a wrong checksum stays where it is, and its queue is told why.
+// turn. A page with a wrong checksum stays where it is, and its queue is told why, each time it asks.
+// The log says so once.
 
 import type { Arena } from "../memory/arena.ts";
 import { DiskError } from "../file_system.ts";
@@ -46,6 +47,8 @@ export class PageLoader {
   /** Pages of delayed messages that wait until others have been read. */
   readonly #waiting: Page[] = [];
   #delayedReads = 0;
+  /** What the log says about pages that cannot be read. They are tried again. */
+  readonly #reported = new WeakMap<Page, string>();
   #isClosed = false;
   readonly #taken = new Taken();
 
@@ -120,8 +123,14 @@ export class PageLoader {
     const { offset, file } = page.place;
     const name = this.#parts.files.get(file)?.name ?? `data file ${file}`;
     const reason = new Error(`page at byte ${offset} of ${name}: ${error.message}`);
-    this.#parts.failed("read a page", reason);
+    this.#report(page, reason);
     waiter?.readFailed(reason);
+  }
+
+  #report(page: Page, reason: Error): void {
+    if (this.#reported.get(page) === reason.message) return;
+    this.#reported.set(page, reason.message);
+    this.#parts.failed("read a page", reason);
   }
 
   // Ends a read, whatever its result, and returns who waits for it.

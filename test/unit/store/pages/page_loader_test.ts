@@ -88,11 +88,12 @@ Deno.test("PageLoader.load() takes no page of another queue with the same positi
 
 Deno.test("PageLoader tells in a later turn of a page whose file cannot be opened, and reads it the next time", () => {
   const problems: string[] = [];
+  const codes = ["EMFILE", "EMFILE", "EIO", "EIO"];
   let wakeCount = 0;
   const files = {
     get: () => ({ number: 1, name: "segment-1" }),
     reader() {
-      throw new DiskError("EMFILE", "segment-1");
+      throw new DiskError(codes[wakeCount]!, "segment-1");
     },
   };
   const loader = new PageLoader({
@@ -106,15 +107,17 @@ Deno.test("PageLoader tells in a later turn of a page whose file cannot be opene
   const held = { count: 3, bodyBytes: 0, hasTransient: false };
   const page = new Page({ queueId: QUEUE_ID } as PageOwner, { ...place, ...rest }, held);
   const told: string[] = [];
-  for (let times = 1; times <= 2; times++) {
+  for (let times = 1; times <= codes.length; times++) {
     page.waiter = { readArrived() {}, readFailed: ({ message }) => told.push(message) };
     loader.load(page, false);
     assertEquals([told.length, wakeCount, page.state], [times - 1, times, PAGE_LOADING]);
     loader.step();
     assertEquals([told.length, page.state], [times, PAGE_STORED]);
   }
-  const text = "page at byte 64 of segment-1: EMFILE: segment-1";
-  assertEquals([told[0], problems[0]], [text, `read a page: ${text}`]);
+  const texts = codes.map((code) => `page at byte 64 of segment-1: ${code}: segment-1`);
+  assertEquals(told, texts);
+  // Who waits is told each time. The log has each reason once.
+  assertEquals(problems, [`read a page: ${texts[0]}`, `read a page: ${texts[2]}`]);
 });
 
 interface LoadedPage {
