@@ -2,6 +2,8 @@
 // growing copies nothing. The payload of a timer is a row of this table. RetryQueue adds and removes
 // messages; nothing here knows queues or time.
 
+import type { RetryRange } from "./name.ts";
+
 /** Messages in a chunk: a power of two. */
 const CHUNK_ROWS = 8192;
 const CHUNK_SHIFT = 13;
@@ -108,6 +110,26 @@ export class DelayedTable {
   numberAt(index: number): number {
     const chunk = this.#chunks[index >>> CHUNK_SHIFT];
     return chunk === undefined ? 0 : chunk.numbers[index & CHUNK_MASK]!;
+  }
+
+  /**
+   * Returns the first row from `start` on that has a message of `owner` with a name in the range; `end`
+   * when there is none before it.
+   */
+  findRow(owner: number, start: number, end: number, { after, until }: RetryRange): number {
+    for (let index = start; index < end;) {
+      const { owners, dueMs, numbers } = this.#chunkOf(index);
+      const chunkEnd = Math.min(end, (index | CHUNK_MASK) + 1);
+      for (; index < chunkEnd; index++) {
+        const at = index & CHUNK_MASK;
+        const rowMs = dueMs[at]!;
+        if (owners[at] !== owner || rowMs < after.dueMs || rowMs > until.dueMs) continue;
+        if (rowMs === after.dueMs && numbers[at]! <= after.number) continue;
+        if (rowMs === until.dueMs && numbers[at]! > until.number) continue;
+        return index;
+      }
+    }
+    return end;
   }
 
   /** The message of a row. */

@@ -11,6 +11,12 @@ export interface RetryName {
   readonly number: number;
 }
 
+/** The names behind one name, up to another one, which need not exist. */
+export interface RetryRange {
+  readonly after: RetryName;
+  readonly until: RetryName;
+}
+
 /** Compares by the order in which delayed messages go back. */
 export function compareRetries(a: RetryName, b: RetryName): number {
   return a.dueMs - b.dueMs || a.number - b.number;

@@ -17,6 +17,7 @@ import { ColdDelays } from "./cold_delays.ts";
 import type { DelayedMessage, DelayedTable } from "./delayed_table.ts";
 import { DueMessages } from "./due_messages.ts";
 import type { RetryQueueBroker } from "./home.ts";
+import type { RetryRange } from "./name.ts";
 import { RetryPages } from "./pages.ts";
 import type { FoundRetry, RetryScan } from "./scan.ts";
 import { TakenDelays } from "./taken_delays.ts";
@@ -221,6 +222,11 @@ export class RetryQueue implements PageSource {
   /** Whether a message that was found is in memory, in the same row. */
   isHeld({ row, page, number }: FoundRetry): boolean {
     return page === null && this.#table.numberAt(row) === number && this.holds(row);
+  }
+
+  /** Finds a row of this queue; see DelayedTable.findRow. */
+  findRow(start: number, end: number, range: RetryRange): number {
+    return this.#table.findRow(this.#owner, start, end, range);
   }
 
   /** See RetryPages.between. */

@@ -34,6 +34,9 @@ export interface RetryScanOptions {
   readonly holdsArrived?: boolean;
 }
 
+/** As many rows can be passed over in the time that it takes to keep one. */
+const PASSED_PER_KEPT = 64;
+
 const START: RetryName = { dueMs: -Infinity, number: 0 };
 const END: RetryName = { dueMs: Infinity, number: 0 };
 
@@ -67,21 +70,34 @@ export class RetryScan {
   }
 
   /**
-   * Looks at up to `rowsMax` more rows, or at another page. Returns one of `SCAN_*`; `resume` is called
-   * when a page has been read: between turns or, when its file cannot be opened, at once.
+   * Looks at up to `rowsMax` more rows, of which one that is kept counts as many, or at another page.
+   * Returns one of `SCAN_*`; `resume` is called when a page has been read: between turns or, when its
+   * file cannot be opened, at once.
    */
   step(rowsMax: number, resume: () => void): number {
     if (this.#isReading) return SCAN_READING;
-    const { table } = this.#delayed;
-    const end = Math.min(table.rowEnd, this.#row + rowsMax);
-    for (; this.#row < end; this.#row++) {
-      if (this.#delayed.holds(this.#row)) this.#offerRow(this.#row);
-    }
-    if (this.#row < table.rowEnd) return SCAN_MORE;
+    if (!this.#lookAtRows(rowsMax)) return SCAN_MORE;
     const page = this.#nextPage();
     if (page === null) return SCAN_DONE;
     this.#read(page, resume);
     return SCAN_READING;
+  }
+
+  // Returns whether all rows have been looked at.
+  #lookAtRows(rowsMax: number): boolean {
+    const { table } = this.#delayed;
+    let left = rowsMax;
+    while (left > 0 && this.#row < table.rowEnd) {
+      const end = Math.min(table.rowEnd, this.#row + left);
+      const row = this.#delayed.findRow(this.#row, end, { after: this.#after, until: this.#last });
+      left -= row - this.#row;
+      this.#row = row;
+      if (row === end) continue;
+      this.#offerRow(row);
+      this.#row++;
+      left -= PASSED_PER_KEPT;
+    }
+    return this.#row >= table.rowEnd;
   }
 
   /** The messages found, in no particular order. */
@@ -112,9 +128,12 @@ export class RetryScan {
   #nextPage(): Page | null {
     const latest = this.#kept[0];
     if (latest !== undefined && compareRetries(latest, this.#until) === 0) return null;
-    if (this.#countMax === 0) return null;
-    const untilMs = Math.min(this.#until.dueMs, this.#isFull ? latest!.dueMs : Infinity);
-    return this.#delayed.pageBetween(this.#after.dueMs, untilMs, this.#looked);
+    return this.#delayed.pageBetween(this.#after.dueMs, this.#last.dueMs, this.#looked);
+  }
+
+  // Nothing behind this name is kept any more.
+  get #last(): RetryName {
+    return this.#isFull ? this.#kept[0] ?? START : this.#until;
   }
 
   get #isFull(): boolean {
@@ -137,8 +156,7 @@ export class RetryScan {
   #offer(dueMs: number, number: number, row: number, page: Page | null): void {
     const kept = this.#kept;
     if (reaches(this.#after, dueMs, number)) return;
-    if (!reaches(this.#until, dueMs, number)) return;
-    if (this.#isFull && (kept.length === 0 || !reaches(kept[0]!, dueMs, number))) return;
+    if (!reaches(this.#last, dueMs, number)) return;
     const known = this.#byNumber.get(number);
     if (known !== undefined) {
       known.row = row;

@@ -26,8 +26,8 @@ const FIRST_PAGE = { number: 1, size: 100 };
  * The most messages that a page may be deep: all messages before a page have to be found for it.
  */
 const DEPTH_MAX = 100_000;
-/** Rows looked at between two checks whether the slice is over. */
-const STEP_ROWS = 512;
+/** Rows looked at between two checks whether the slice is over, or fewer; see RetryScan. */
+const STEP_ROWS = 32_768;
 const STEP_UNITS = 250;
 
 interface Wanted {

@@ -15,6 +15,8 @@ import { DELAYED, type Row } from "./state.ts";
 
 const LOOKS_MAX = 3;
 const LISTED_MAX = 10_000;
+/** Rows for each message that a step of a list may keep; see RetryScan. */
+const ROWS_PER_LISTED = 64;
 
 interface List {
   readonly queue: Queue;
@@ -69,7 +71,8 @@ export class Operator {
   }
 
   #goOnList({ queue, numbers, scan }: List): void {
-    if (scan.step(1 + this.#dice.below(20), () => {}) !== SCAN_DONE) return;
+    const rowsMax = ROWS_PER_LISTED * (1 + this.#dice.below(20));
+    if (scan.step(rowsMax, () => {}) !== SCAN_DONE) return;
     this.#list = null;
     scan.end();
     const { ledger, plan } = this.#world;

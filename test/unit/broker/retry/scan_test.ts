@@ -4,8 +4,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { DelayedTable } from "../../../../src/broker/retry/delayed_table.ts";
 import type { RetryQueue } from "../../../../src/broker/retry/retry_queue.ts";
-import { compareRetries } from "../../../../src/broker/retry/name.ts";
-import { RetryScan, SCAN_DONE } from "../../../../src/broker/retry/scan.ts";
+import { compareRetries, type RetryRange } from "../../../../src/broker/retry/name.ts";
+import { RetryScan, type RetryScanOptions, SCAN_DONE } from "../../../../src/broker/retry/scan.ts";
 import { Prng } from "../../../../src/lib/prng.ts";
 
 const OWNER = 7;
@@ -23,13 +23,17 @@ function table(count: number, seed: number) {
     return row;
   };
   for (let number = 1; number <= count; number++) add(number);
-  const delayed = {
+  return { all, dues, delayed: retryQueueOver(all), random, add };
+}
+
+function retryQueueOver(all: DelayedTable): RetryQueue {
+  return {
     table: all,
     scans: new Set(),
-    holds: (row: number) => all.ownerAt(row) === OWNER,
+    findRow: (start: number, end: number, range: RetryRange) =>
+      all.findRow(OWNER, start, end, range),
     pageBetween: () => null,
   } as unknown as RetryQueue;
-  return { all, dues, delayed, random, add };
 }
 
 Deno.test("step() keeps the earliest messages of its queue, of equal times the first delayed", () => {
@@ -58,7 +62,7 @@ Deno.test("step() ends although messages come and go between its steps", () => {
   const { all, delayed, add, dues } = table(200, 1);
   const scan = new RetryScan(delayed, { countMax: 1000 });
   let steps = 0;
-  for (; scan.step(50, () => {}) !== SCAN_DONE; steps++) {
+  for (; scan.step(50 * 64, () => {}) !== SCAN_DONE; steps++) {
     const [row] = dues.keys();
     all.remove(row!);
     dues.delete(row!);
@@ -67,4 +71,33 @@ Deno.test("step() ends although messages come and go between its steps", () => {
   assert(steps < 10);
   const rows = scan.found.map(({ row }) => row);
   assertEquals(new Set(rows).size, rows.length);
+});
+
+Deno.test("step() passes over what does not count many times faster than it keeps messages", () => {
+  const { all, delayed } = table(6400, 3);
+  const stepsOf = (options: RetryScanOptions) => {
+    const scan = new RetryScan(delayed, options);
+    let steps = 1;
+    while (scan.step(640, () => {}) !== SCAN_DONE) steps++;
+    return steps;
+  };
+  assertEquals(all.rowEnd, 6400);
+  const none = { dueMs: 50, number: 0 };
+  assertEquals(stepsOf({ countMax: 10_000, after: none }), 10);
+  assertEquals(stepsOf({ countMax: 10_000, until: { dueMs: -1, number: 0 } }), 10);
+  assertEquals(stepsOf({ countMax: 0 }), 10);
+  // A step keeps at most ten messages.
+  assert(stepsOf({ countMax: 10_000 }) >= 400);
+  assert(stepsOf({ countMax: 10 }) <= 25);
+});
+
+Deno.test("step() keeps what is due first among many that are due at the same time", () => {
+  const all = new DelayedTable();
+  for (let number = 1000; number > 0; number--) {
+    all.add({ ref: 1, position: 1, entry: 0, bodyBytes: 1, dueMs: 7, number }, OWNER);
+  }
+  const after = { dueMs: 7, number: 400 };
+  const scan = new RetryScan(retryQueueOver(all), { countMax: 3, after });
+  while (scan.step(100, () => {}) !== SCAN_DONE);
+  assertEquals(scan.found.map(({ number }) => number).sort(), [401, 402, 403]);
 });
