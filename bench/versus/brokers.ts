@@ -9,6 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const READY_MS = 60_000;
+const READY_POLL_MS = 500;
+const STOP_POLL_MS = 20;
 const CLOCK_TICKS_PER_SECOND = 100;
 const RABBITMQ = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 const ROOT = new URL("../..", import.meta.url).pathname;
@@ -39,10 +41,21 @@ export interface RuntimeCommands {
   readonly node?: string;
 }
 
+/** A broker that the caller brings. */
+export interface Peer {
+  readonly name: string;
+  /**
+   * A shell command that runs the broker until SIGTERM. `{port}` in it becomes the port on which the
+   * broker is to listen, `{dir}` an empty folder that is removed afterwards.
+   */
+  readonly command: string;
+}
+
 /** What can be measured here. */
-export function subjects(commands: RuntimeCommands): Subject[] {
+export function subjects(commands: RuntimeCommands, peers: readonly Peer[] = []): Subject[] {
   const found: Subject[] = [];
   if (existsSync(RABBITMQ)) found.push({ name: "RabbitMQ", start: startRabbit });
+  for (const peer of peers) found.push({ name: peer.name, start: () => startPeer(peer) });
   const { bun, deno, node } = commands;
   if (bun !== undefined) found.push(reprise("Reprise on Bun", [bun, "src/main.ts"]));
   if (deno !== undefined) {
@@ -104,6 +117,22 @@ async function startRabbit(): Promise<RunningBroker> {
   return running(child, { port, httpPort: 0 }, folder);
 }
 
+async function startPeer({ name, command }: Peer): Promise<RunningBroker> {
+  const folder = mkdtempSync(join(tmpdir(), "peer-bench-"));
+  const port = await freePort();
+  const filled = command.replaceAll("{port}", String(port)).replaceAll("{dir}", folder);
+  const child = spawn("/bin/sh", ["-c", filled], {
+    cwd: ROOT,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const ended = new Promise<never>((_, reject) => {
+    child.once("exit", (code) => reject(new Error(`${name} ended with ${code}: ${filled}`)));
+  });
+  await Promise.race([answers(port), ended]);
+  ended.catch(() => "it is stopped after the measurement");
+  return running(child, { port, httpPort: 0 }, folder);
+}
+
 interface Ports {
   readonly port: number;
   readonly httpPort: number;
@@ -117,19 +146,27 @@ function running(child: ChildProcess, ports: Ports, folder: string): RunningBrok
     residentMiB: () => Math.round(sum(family(pid), residentMiBOf)),
     stop: async () => {
       const ended = new Promise((resolve) => child.once("exit", resolve));
-      for (const one of family(pid)) kill(one);
+      const all = family(pid);
+      for (const one of all) signal(one, "SIGTERM");
       await ended;
+      // A shell ends before what it has started.
+      while (all.some((one) => signal(one, 0))) await pause(STOP_POLL_MS);
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-function kill(pid: number): void {
+// Returns false if the process has ended by itself.
+function signal(pid: number, name: "SIGTERM" | 0): boolean {
   try {
-    process.kill(pid, "SIGTERM");
+    return process.kill(pid, name);
   } catch {
-    // It has ended by itself.
+    return false;
   }
+}
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
 function sum(pids: readonly number[], of: (pid: number) => number): number {
@@ -188,7 +225,7 @@ async function answers(port: number): Promise<void> {
       socket.once("data", () => socket.destroy());
     });
     if (isUp) return;
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await pause(READY_POLL_MS);
   }
   throw new Error(`nobody answers on port ${port}`);
 }

@@ -2,13 +2,13 @@
 // round one broker after the other, and medians and ratios are printed and written as JSON. A C
 // compiler is needed; RabbitMQ is measured where it is installed.
 //   node bench/versus/main.ts --bun=PATH --deno=PATH --node=PATH [--profiles=a,b] [--rounds=5]
-//     [--seconds=5] [--json=FILE]
+//     [--seconds=5] [--json=FILE] [--peer NAME='COMMAND with {port} {dir}']
 
 import { writeFileSync } from "node:fs";
 import { median } from "../core/results.ts";
 import { type Blast, compileBlast, runBlast } from "./blast.ts";
 import { type RunningBroker, type Subject, subjects } from "./brokers.ts";
-import { option, runtimeCommands } from "./options.ts";
+import { option, peers, runtimeCommands } from "./options.ts";
 
 interface Profile {
   readonly name: string;
@@ -119,7 +119,7 @@ async function main(): Promise<void> {
   const rounds = Number(option("rounds") ?? 5);
   const seconds = Number(option("seconds") ?? 5);
   const wanted = option("profiles")?.split(",");
-  const all = subjects(runtimeCommands());
+  const all = subjects(runtimeCommands(), peers());
   const blast = compileBlast();
   const results: Record<string, Record<string, Measured[]>> = {};
   for (const profile of PROFILES) {
