@@ -27,8 +27,9 @@ export interface FuzzResult {
   differenceCount: number;
   /** Differences that the same program did not show again: a race within a broker, or in the machine. */
   unstableCount: number;
-  /** Programs that could not be followed to their end, because something is left open. */
-  leftOpenCount: number;
+  stepCount: number;
+  /** How often a program started over, because a step left something open. */
+  startedOverCount: number;
   /** What Reprise said, by kind, and how often: shows what the programs have reached. */
   said: Map<string, number>;
 }
@@ -45,7 +46,8 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
     methodCount: 0,
     differenceCount: 0,
     unstableCount: 0,
-    leftOpenCount: 0,
+    stepCount: 0,
+    startedOverCount: 0,
     said: new Map(),
   };
   const rabbitMq = await RabbitMq.start();
@@ -61,7 +63,8 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
       const outcome = await runProgram(program, targets);
       result.programCount++;
       result.methodCount += outcome.methodCount;
-      if (outcome.isLeftOpen) result.leftOpenCount++;
+      result.stepCount += outcome.stepCount;
+      result.startedOverCount += outcome.startedOverCount;
       for (const [kind, count] of outcome.said) {
         result.said.set(kind, (result.said.get(kind) ?? 0) + count);
       }

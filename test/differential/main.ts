@@ -27,9 +27,10 @@ const result = await fuzz({
 for (const [kind, count] of [...result.said].sort(([, a], [, b]) => b - a)) {
   console.log(`${count}`.padStart(8), kind);
 }
-const { programCount, methodCount, differenceCount, unstableCount, leftOpenCount } = result;
+const { programCount, stepCount, methodCount, differenceCount, unstableCount } = result;
 console.log(
-  `${programCount} sequences, ${methodCount} methods, ${differenceCount} differences, ` +
-    `${unstableCount} not seen again, ${leftOpenCount} not followed to their end`,
+  `${programCount} sequences, ${stepCount} steps, ${methodCount} methods, ` +
+    `${differenceCount} differences, ${unstableCount} not seen again, ` +
+    `started over ${result.startedOverCount} times`,
 );
 process.exit(result.differenceCount === 0 ? 0 : 1);

@@ -100,6 +100,8 @@ export interface Step {
   readonly ops: readonly Op[];
   /** Where the bytes are cut into writes, as parts of them. */
   readonly cuts: readonly number[];
+  /** Whether it is done again when the program starts over. */
+  readonly setsUp: boolean;
 }
 
 /** One sequence. */
@@ -195,7 +197,8 @@ class Maker {
   #queueKind(index: number): QueueKind {
     const args: Record<string, string | number> = {};
     if (index > 0) {
-      if (this.#chance(0.3)) {
+      const hasLimit = this.#chance(0.3);
+      if (hasLimit) {
         if (this.#chance(0.2)) args["x-max-length-bytes"] = this.#of([0, 40, 100]);
         else args["x-max-length"] = this.#prng.nextBelow(4);
         const overflow = this.#of(["", "drop-head", "reject-publish", "reject-publish-dlx"]);
@@ -207,7 +210,8 @@ class Maker {
         args["x-dead-letter-exchange"] = this.#of(["", "", "fx"]);
         args["x-dead-letter-routing-key"] = "q0";
       }
-      if (this.#deadLettering > 0 && this.#chance(0.1)) args["x-message-ttl"] = 0;
+      // What is returned to a full queue after its time dies of its length in RabbitMQ.
+      if (this.#deadLettering > 0 && this.#chance(0.1) && !hasLimit) args["x-message-ttl"] = 0;
     }
     return {
       name: `q${index}`,
@@ -221,8 +225,9 @@ class Maker {
   #selects(): Step[] {
     const steps: Step[] = [];
     this.#modes.forEach((mode, channel) => {
-      if (mode === "confirm") steps.push({ channel, ops: [{ kind: "confirm" }], cuts: [] });
-      if (mode === "tx") steps.push({ channel, ops: [{ kind: "tx", what: "select" }], cuts: [] });
+      if (mode === "plain") return;
+      const op: Op = mode === "confirm" ? { kind: "confirm" } : { kind: "tx", what: "select" };
+      steps.push({ channel, ops: [op], cuts: [], setsUp: true });
     });
     return steps;
   }
@@ -238,7 +243,7 @@ class Maker {
         if (this.#chance(0.4)) ops.push(this.#binding("bind", queue, exchange));
       }
     }
-    return { channel: 0, ops, cuts: this.#cuts() };
+    return { channel: 0, ops, cuts: this.#cuts(), setsUp: true };
   }
 
   #cuts(): number[] {
@@ -265,7 +270,7 @@ class Maker {
       ops.push(op);
       if (this.#endsStep(op)) break;
     }
-    return { channel, ops, cuts: this.#cuts() };
+    return { channel, ops, cuts: this.#cuts(), setsUp: false };
   }
 
   // Before these, what queues are about to hand over has to have arrived.

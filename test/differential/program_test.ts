@@ -52,3 +52,12 @@ Deno.test("makeProgram() cuts within the bytes of a step, in order", () => {
     }
   }
 });
+
+Deno.test("makeProgram() sets up first, and only then", () => {
+  for (let seed = 0; seed < SEEDS; seed++) {
+    const flags = makeProgram(seed).steps.map(({ setsUp }) => setsUp);
+    const firstOther = flags.indexOf(false);
+    assertEquals(firstOther > 0, true);
+    assertEquals(flags.lastIndexOf(true), firstOther - 1);
+  }
+});

@@ -25,8 +25,8 @@ export interface Outcome {
   /** Methods that were sent, and steps that were compared. */
   methodCount: number;
   stepCount: number;
-  /** Whether it could not be followed to its end, because something is left open. */
-  isLeftOpen: boolean;
+  /** How often it started over, because a step left something open. */
+  startedOverCount: number;
   /** What Reprise said, by kind, and how often. */
   said: Map<string, number>;
 }
@@ -40,30 +40,54 @@ const FAREWELLS = { dropping: 0, politely: 1, twice: 2 } as const;
 
 /** Runs a program on both brokers, up to the first difference. */
 export async function runProgram(program: Program, targets: readonly Target[]): Promise<Outcome> {
-  const sides = targets.map((target) => new Side(target, program));
   const outcome: Outcome = {
     difference: null,
     methodCount: 0,
     stepCount: 0,
-    isLeftOpen: false,
+    startedOverCount: 0,
     said: new Map(),
   };
+  const setUp = program.steps.filter(({ setsUp }) => setsUp);
+  let rest = program.steps;
+  while (rest.length > 0 && outcome.difference === null) {
+    const doneCount = await runUntilOpen(program, rest, targets, outcome);
+    rest = afterOpen(rest.slice(doneCount), setUp);
+    if (rest.length > 0) outcome.startedOverCount++;
+  }
+  return outcome;
+}
+
+/** Returns what is still to do after a step that left something open: the set-up first, if anything. */
+export function afterOpen(rest: readonly Step[], setUp: readonly Step[]): readonly Step[] {
+  const others = rest.filter(({ setsUp }) => !setsUp);
+  return others.length === 0 ? [] : [...setUp, ...others];
+}
+
+// Runs steps up to the first that differs or leaves something open, and cleans up. Returns their number.
+async function runUntilOpen(
+  program: Program,
+  steps: readonly Step[],
+  targets: readonly Target[],
+  outcome: Outcome,
+): Promise<number> {
+  const sides = targets.map((target) => new Side(target, program));
+  let count = 0;
   try {
-    for (const step of program.steps) {
+    for (const step of steps) {
       const difference = await runStep(step, sides, outcome);
       outcome.stepCount++;
+      count++;
       if (difference === null) continue;
-      if (difference === "") outcome.isLeftOpen = true;
-      else outcome.difference = `step ${outcome.stepCount}: ${difference}`;
+      if (difference !== "") outcome.difference = `step ${outcome.stepCount}: ${difference}`;
       break;
     }
   } finally {
     await Promise.all(sides.map((side) => side.cleanUp()));
   }
-  return outcome;
+  return count;
 }
 
-// Null when both agree, a text when they do not, empty when the program cannot be followed any further.
+// Null when both agree, a text when they do not, empty when the step leaves something open.
 async function runStep(step: Step, sides: Side[], outcome: Outcome): Promise<string | null> {
   const { channel, ops } = step;
   await Promise.all(sides.map((side) => side.ensureOpen(channel)));
@@ -153,7 +177,8 @@ function withoutDeliveries(seen: readonly Seen[]): Seen[] {
   return seen.map((one) => ({ ...one, deliveries: {} }));
 }
 
-async function sendStep({ channel, ops, cuts }: Step, sides: Side[]): Promise<number> {
+async function sendStep(step: Step, sides: Side[]): Promise<number> {
+  const { channel, ops } = step;
   const batches: Uint8Array[][] = sides.map(() => []);
   let count = 0;
   for (const op of ops) {
@@ -162,7 +187,6 @@ async function sendStep({ channel, ops, cuts }: Step, sides: Side[]): Promise<nu
     sides.forEach((side, index) => batches[index]!.push(side.frames(channel, op, sent[index]!)));
     count++;
   }
-  const step = { channel, ops, cuts };
   await Promise.all(sides.map((side, index) => side.send(step, joined(batches[index]!))));
   return count;
 }

@@ -2,8 +2,8 @@
 // docs/differences.md says.
 
 import { assertEquals } from "@std/assert";
-import type { Op, Program, QueueKind } from "./program.ts";
-import { differsInOrder, dropsBefore, overtakes } from "./run.ts";
+import type { Op, Program, QueueKind, Step } from "./program.ts";
+import { afterOpen, differsInOrder, dropsBefore, overtakes } from "./run.ts";
 import { type Seen, View } from "./view.ts";
 
 const REJECT: Op = { kind: "settle", how: "reject", requeue: true, multiple: false, pick: 0 };
@@ -85,4 +85,14 @@ Deno.test("differsInOrder() is for as many deliveries in all, to whomever", () =
   assertEquals(differsInOrder([given(["m1", "m2"]), given(["m2", "m1"])]), true);
   assertEquals(differsInOrder([given(["m1"]), given([])]), false);
   assertEquals(differsInOrder([given(["m1"]), given(["m1", "m1"])]), false);
+});
+
+Deno.test("afterOpen() sets up anew and goes on with the next step, if there is one", () => {
+  const step = (channel: number, setsUp: boolean): Step => ({ channel, ops: [], cuts: [], setsUp });
+  const setUp = [step(0, true), step(1, true)];
+  const others = [step(2, false), step(3, false)];
+  assertEquals(afterOpen(others, setUp), [...setUp, ...others]);
+  assertEquals(afterOpen([setUp[1]!, ...others], setUp), [...setUp, ...others]);
+  assertEquals(afterOpen([], setUp), []);
+  assertEquals(afterOpen(setUp, setUp), []);
 });

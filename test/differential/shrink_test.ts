@@ -11,7 +11,7 @@ function outcome(difference: string | null): Promise<Outcome> {
     difference,
     methodCount: 0,
     stepCount: 0,
-    isLeftOpen: false,
+    startedOverCount: 0,
     said: new Map(),
   });
 }
